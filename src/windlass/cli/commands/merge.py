@@ -19,7 +19,7 @@ from typing import Any
 from windlass.cli import change_wait, ended, landed
 from windlass.cli.call import Call, take_yes
 from windlass.core.errors import Conflict, NotFound
-from windlass.core.landing.changes import MOST_LEFT_OUT, exit_code
+from windlass.core.landing.changes import EXIT_CODES, MOST_LEFT_OUT, exit_code
 from windlass.core.printable import printable_line
 
 EXAMPLES = (
@@ -46,6 +46,10 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--needs", metavar="CHANGE", action="append", default=[],
         help="a change that has to land before; may be given several times",
+    )  # fmt: skip
+    parser.add_argument(
+        "--no-needs", dest="needs", action="store_const", const=[""],
+        help="it lands whatever became of what it needed",
     )  # fmt: skip
     parser.add_argument("--no-wait", action="store_true", help="put it into the queue, and no more")
     parser.add_argument("--keep", action="store_true", help="do not end the agent when it landed")
@@ -109,10 +113,14 @@ def _land(call: Call) -> int:
         more = f" and {several - 5} more" if several > 5 else ""
         more = " and many more" if several == MOST_LEFT_OUT else more
         call.tell(f"not committed, and so left out: {named}{more}")
+    is_there = change["state"] == "landed"  # by now nothing could have: it did so before
     if not args.no_wait and change["state"] in ("queued", "gating"):
         change = change_wait.wait(call, change)
     call.data(change)
     landed.say(call, change)
+    if is_there:
+        call.tell("  nothing to land: it has no commit since")
+        return EXIT_CODES["nothing-to-land"]
     return exit_code(change["state"], (change["ticket"] or {}).get("outcome", "failed"))
 
 

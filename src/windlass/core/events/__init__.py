@@ -97,6 +97,7 @@ from windlass.core.events.person import (
     NotifyFailed,
     StatusFileSkipped,
     StatusNodeSkipped,
+    notice_subject,
 )
 from windlass.core.events.repositories import (
     ClockStepped,
@@ -233,6 +234,7 @@ __all__ = [
     "WorkUncommitted",
     "WorkspaceCommand",
     "message_subject",
+    "notice_subject",
     "read",
 ]
 

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
+from windlass.core.errors import GitError
 from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
-from windlass.core.landing import holds
 from windlass.core.landing.changes import Change, ChangeId
+from windlass.daemon.gate import green
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import submissions
+from windlass.daemon.landing import queues
+from windlass.git import repository
 from windlass.git.merges import MergePlan
+from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import spending
 from windlass.store.store import Writing
 
+log = logging.getLogger(__name__)
 PASSED = "passed"
 
 
@@ -47,15 +52,20 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
         change=found.id, target=found.target, commit=plan.new, tree=plan.tree, was=plan.old
     )
     writing.emit(event, repo=repo, subject=core.subject(found.id))
-    for waiting in rows.listed(writing.connection, repo, states={"held"}):
-        if _waited_for(waiting, found) and not waiting.waits_for_a_person:
-            submissions.enter(writing, waiting)
+    queues.release_dependents(writing, found)
+    queues.release_halted(writing, repo, found.target)
 
 
-def _waited_for(waiting: Change, landed: Change) -> bool:
-    """Whether a change was held until this one landed: it needs it, or its target was red."""
-    was_halted = waiting.why == holds.halted(landed.target) and waiting.target == landed.target
-    return was_halted or landed.id in waiting.needs
+def follow_green(git: Repository, work: RunningIntent, plan: MergePlan) -> None:
+    """Says where the target is proven; what has landed has landed, whatever becomes of that."""
+    if work.data["verdict"] != PASSED:
+        return
+    try:
+        known = repository.read_ref(git, green.REF)
+        if known is None or not repository.is_ancestor(git, plan.new, known):
+            green.follow(git, plan.new)
+    except GitError as error:  # the next landing says so
+        log.warning("%s does not follow %s: %s", green.REF, plan.new, error.message)
 
 
 def authors(
