@@ -240,3 +240,24 @@ def test_who_works_for_a_manager_follows_that_ones_branch(crew: CrewGround) -> N
     done = refresh(crew, child)
     assert done["outcome"] == "elsewhere"
     assert boss.id in done["why"]
+
+
+def test_what_landed_and_was_taken_back_stays_on_the_branch(crew: CrewGround) -> None:
+    """Upon the target's tip it would be gone; merged again it lands whole, and then it goes on."""
+    agent = resting(crew)
+    tip = crew.commit(agent, {"api.py": "api = 1\n"})
+    name = crew.workshop.ask("submit", change="api", keep=True)["id"]
+    crew.settle()
+    land(crew, {"more.py": "more = 1\n"})
+    revert = crew.workshop.ask("change.undo", change=name)["id"]
+    crew.settle()
+    assert crew.change(revert)["state"] == "landed"
+    done = refresh(crew, agent)
+    assert (done["outcome"], done["tip"]) == ("undone", tip)
+    assert f"{name} of it was taken back by {revert}: wl merge api" in done["why"]
+    assert (Path(agent.workspace) / "api.py").exists()
+    again = crew.workshop.ask("submit", change="api", keep=True)["id"]
+    crew.settle()
+    assert crew.change(again)["state"] == "landed"
+    assert refresh(crew, agent)["outcome"] == "rebased"
+    assert (Path(agent.workspace) / "api.py").exists()

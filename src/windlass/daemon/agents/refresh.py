@@ -7,9 +7,11 @@ it is, and said. Where the branch was is kept below `refs/windlass/refreshed/`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import RefreshReply
@@ -19,7 +21,7 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, WindlassError
 from windlass.core.events import AgentRefreshed
 from windlass.core.ids import Uid
-from windlass.core.landing.changes import OPEN
+from windlass.core.landing.changes import OPEN, Change
 from windlass.core.printable import printable_line
 from windlass.core.states import RESTING
 from windlass.daemon.agents import endings
@@ -97,6 +99,9 @@ class Refreshes:
         if repository.is_ancestor(git, onto, tip):
             work.keep(outcome="there")
             return
+        if why := self._taken_back(agent, git, tip):
+            work.keep(outcome="undone", why=why)
+            return
         try:
             made = replay.replay(git, tip=tip, onto=onto)
         except WindlassError as error:
@@ -152,6 +157,22 @@ class Refreshes:
             return "busy", f"its workspace is on {status.branch or 'a detached HEAD'}"
         return "", ""
 
+    def _taken_back(self, agent: Agent, git: Repository, tip: str) -> str:
+        """Why a branch stays that has landed and was taken back: rebased, it would lose all that.
+
+        Its commits are in the target's past, whose files have them no more.
+        """
+        landed, revert = self._context.store.read(partial(_last_landed, agent=agent))
+        if landed is None or revert is None or revert.state != "landed":
+            return ""
+        if repository.is_ancestor(git, revert.head, tip):
+            return ""
+        if not repository.is_ancestor(git, landed.head, tip):
+            return ""
+        return (
+            f"{landed.id} of it was taken back by {revert.id}: wl merge {agent.id} lands it again"
+        )
+
     def _keep(self, work: RunningIntent) -> None:
         """Keeps where the branch was from git's clean-up, before it moves."""
         git = repos.git(repos.by_id(self._context, work.intent.repo))
@@ -194,6 +215,19 @@ class Refreshes:
 
     def _box(self, agent: Agent) -> list[str]:
         return boxes.changing_prefix(self._context, agent) if agent.isolation == "box" else []
+
+
+def _last_landed(connection: sa.Connection, *, agent: Agent) -> tuple[Change | None, Change | None]:
+    """What landed last of an agent's branch, and what takes that back."""
+    own = changes_rows.of_author(connection, agent.uid)
+    if own is None:
+        return None, None
+    found = changes_rows.landed_of_branch(
+        connection, agent.repo, branch=agent.branch or "", target=own.target
+    )
+    if not found:
+        return None, None
+    return found[-1], changes_rows.revert_of(connection, agent.repo, found[-1].id)
 
 
 def _news(data: Mapping[str, Any]) -> str:
