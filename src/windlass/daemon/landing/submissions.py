@@ -193,7 +193,7 @@ class Submissions:
         else:
             wanted = known.needs if needs is None else needs
             if known.state in core.OPEN and (known.head, known.needs) == (change.head, wanted):
-                return known
+                return _as_wanted(writing, known, change)
             put = _revised(writing, known, msgspec.structs.replace(change, needs=wanted))
         return queues.enter(writing, put)
 
@@ -300,7 +300,7 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
         "alone": change.alone,
         "author": change.author,
         "ends": change.ends,
-        "deletes": change.deletes,
+        "deletes": change.deletes or known.deletes,
         "unattended": change.unattended,
     }
     # The same head once more is no new revision: what was said of it still holds.
@@ -314,6 +314,14 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
     if found is None:
         raise AssertionError(known)
     return found
+
+
+def _as_wanted(writing: Writing, known: Change, change: Change) -> Change:
+    """The same head once more may say what becomes of its branch, and no more than that."""
+    deletes = known.deletes or change.deletes
+    if deletes != known.deletes:
+        rows.move(writing, known, deletes=deletes)
+    return msgspec.structs.replace(known, deletes=deletes)
 
 
 def _needs(writing: Writing, change: Change, wanted: list[str]) -> tuple[ChangeId, ...]:
