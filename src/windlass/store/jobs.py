@@ -26,6 +26,11 @@ def add(writing: Writing, job: Job) -> None:
     records.add(writing, t.jobs, job)
 
 
+def newest_event(connection: sa.Connection) -> int:
+    """The number of the last thing that happened."""
+    return connection.execute(sa.select(sa.func.max(_E.id))).scalar() or 0
+
+
 def find(connection: sa.Connection, job: JobId) -> Job | None:
     """Finds a job by its id."""
     found = records.every(Job, connection, sa.select(t.jobs).where(_J.id == job))
@@ -76,7 +81,7 @@ def news(
 
     None where more is left to be looked at than is taken in at a time.
     """
-    newest = connection.execute(sa.select(sa.func.max(_E.id))).scalar() or 0
+    newest = newest_event(connection)
     own = sa.select(*_NEWS).where(_E.subject == core.subject(job.id), _E.id > job.cursor)
     others = sa.select(*_NEWS).where(
         _E.repo == job.repo, _E.id > job.cursor, _E.kind.in_(sorted(hears))

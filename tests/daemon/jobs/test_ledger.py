@@ -326,6 +326,14 @@ def test_a_newer_release_goes_on_with_an_older_ones_job(context: Context, clock:
     assert newest.job(other).status == "set aside"
 
 
+def test_a_job_hears_of_nothing_that_happened_before_it_began(daemon: Daemon) -> None:
+    """What it has to know of that is in the state that it begins with."""
+    for _ in range(3):
+        daemon.context.store.write(lambda w: w.emit(Note(text="x", by=""), repo=None))
+    newest = daemon.context.store.read(rows.newest_event)
+    assert daemon.job(daemon.begin()).cursor >= newest
+
+
 def test_an_idle_job_does_not_keep_old_events(daemon: Daemon) -> None:
     """Its cursor moves over what it does not hear of."""
     job = daemon.begin()

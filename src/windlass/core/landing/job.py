@@ -146,9 +146,9 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     tried: Try | None = None
 
 
-def begun(target: str) -> dict[str, Any]:
-    """The state of a new job as it is kept."""
-    return _kept(LandingState(target=target))
+def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
+    """The state of a new job as it is kept; what waits already was another's, which is no more."""
+    return _kept(LandingState(target=target, queue=tuple(queue)))
 
 
 def advance(data: dict[str, Any], news: News) -> Decision:

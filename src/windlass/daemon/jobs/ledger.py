@@ -45,7 +45,10 @@ class Jobs:
     def begin(
         self, writing: Writing, kind: str, *, repo: RepoId, subject: str, state: dict[str, Any]
     ) -> Job:
-        """Begins a job in the caller's transaction; it goes on by itself once that is committed."""
+        """Begins a job in the caller's transaction; it goes on by itself once that is committed.
+
+        It hears of what happens from then on: what its state says was known already.
+        """
         job = Job(
             id=JobId(f"{core.PREFIX}{self._context.new_uid()}"),
             kind=kind,
@@ -53,6 +56,7 @@ class Jobs:
             repo=repo,
             state=state,
             version=self._kinds[kind].version,
+            cursor=rows.newest_event(writing.connection),
             host=self._host,
             created_at=writing.now,
             updated_at=writing.now,

@@ -171,10 +171,13 @@ class Submissions:
         rows.add(writing, _dated(draft, writing))
 
     def begin_queue(self, writing: Writing, repo: RepoId, target: str) -> None:
-        """Begins the job that lands changes on a branch, unless there is one."""
+        """Begins the job that lands changes on a branch, unless there is one.
+
+        What waited in one that was set aside waits in this one.
+        """
         kind = landing_job.KIND.name
         if job_rows.about(writing.connection, repo=repo, kind=kind, subject=target) is None:
-            begun = landing_job.begun(target)
+            begun = landing_job.begun(target, queues.waiting(writing.connection, repo, target))
             self._jobs.begin(writing, kind, repo=repo, subject=target, state=begun)
 
     def put(
