@@ -28,6 +28,7 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
     "start": (
         CommandEntry("init", "set up this repository"),
         CommandEntry("new", "start an agent on a goal", ("new-agent", "spawn")),
+        CommandEntry("run", "work off the board: agents do its tasks, and what is proven lands"),
     ),
     "see": (
         CommandEntry("status", "show commits and uncommitted work"),

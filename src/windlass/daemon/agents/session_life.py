@@ -23,6 +23,7 @@ from windlass.core.errors import Unavailable
 from windlass.core.events import SessionAnew, SessionStarted
 from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
+from windlass.core.runs.part import Part
 from windlass.core.session_launch import Remark
 from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
@@ -67,8 +68,11 @@ class SessionLife:
         self._fetcher = fetcher
         self._look = look
 
-    def begin(self, agent: Agent) -> Agent:
-        """Records a new session of an agent, before it is started."""
+    def begin(self, agent: Agent, part: Part | None = None) -> Agent:
+        """Records a new session of an agent, before it is started; with what of a run it is for.
+
+        Of an agent that a run leads a session is for what the one before was, if nothing is said.
+        """
 
         def change(writing: Writing) -> Agent:
             now = rows.agent(writing.connection, agent.uid) or agent
@@ -79,6 +83,7 @@ class SessionLife:
                 number=fresh.session,
                 marker=str(uuid.uuid4()),
                 marks=_carried(before.marks) if before else {},
+                part=part or _continued(before),
             )
             rows.add_session(writing, session)
             seen = Observation(
@@ -175,6 +180,13 @@ def _was_cut_off(connection: sa.Connection, agent: Agent, session: Session) -> b
     """
     last = states.last_report(rows.observations(connection, agent.uid), before=session.number)
     return last is None or last.value not in states.IDLE
+
+
+def _continued(before: Session | None) -> Part | None:
+    """What a session goes on with, where the one before was a part of a run."""
+    if before is None or before.part is None:
+        return None
+    return msgspec.structs.replace(before.part, resumes=True)
 
 
 def _carried(marks: dict[str, Any]) -> dict[str, Any]:
