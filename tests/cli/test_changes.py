@@ -263,3 +263,27 @@ def test_what_a_person_blocked_is_let_in_by_the_same_word() -> None:
     assert landed.next_step({**held, "blocked": "no"}) == "wl approve c7"
     waits = {**held, "needs": ["c2", "c3"], "why": "it needs c3, which is rejected"}
     assert landed.next_step(waits) == "wl show c3"
+
+
+def test_a_red_change_ends_with_the_end_of_its_log(capsysbinary: Capture) -> None:
+    """The last lines, the file of the whole, and a line to type that fits a terminal."""
+    tail = "\n".join(f"line {number}" for number in range(40))
+    reproduce = f"wl gate run {'ab' * 20} --fresh"
+    ticket = {**TICKET, "tail": tail, "reproduce": reproduce}
+    show.run(Told(show, "c7", change=of({**REJECTED, "ticket": ticket})))
+    said = capsysbinary.readouterr().out.decode()
+    assert "the end of its log:\n    line 25\n" in said
+    assert "line 24\n" not in said
+    assert "line 39\n  log: /log\n  to see it again: wl gate run abababababab --fresh\n" in said
+
+
+def test_evidence_of_before_is_not_shown_of_what_waits_for_another_reason(
+    capsysbinary: Capture,
+) -> None:
+    """Who blocks a change that had come back, or lets it try again, is not told of that test."""
+    for now in (
+        {"state": "held", "why": "blocked: no", "blocked": "no"},
+        {"state": "queued", "why": ""},
+    ):
+        show.run(Told(show, "c7", change=of({**REJECTED, **now})))
+        assert "test_x" not in capsysbinary.readouterr().out.decode()

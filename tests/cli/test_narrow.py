@@ -40,6 +40,15 @@ def test_an_event_has_all_of_its_words(call: Call) -> None:
     assert words[1:] == ["fox", "agent.note", *render.describe(item).split()]
 
 
+def test_a_colour_takes_no_room(call: Call) -> None:
+    """A line is folded at the same word, painted or not."""
+    text = "word " * 40
+    plain = render.folded(call, "12:00:00 fox ", text, indent=9)
+    call.colour = True
+    painted = render.folded(call, f"{call.paint('12:00:00', 'dim')} fox ", text, indent=9)
+    assert painted.splitlines()[1:] == plain.splitlines()[1:]
+
+
 def test_every_command_of_the_list_is_explained(
     call: Call, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

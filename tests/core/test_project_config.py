@@ -43,6 +43,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "allow_agent_questions": st.booleans(),
     "notices": st.sampled_from(["roots", "all"]),
     "status_file": st.booleans(),
+    "pipeline": TEXT,
     "workspace.setup": TEXT,
     "workspace.teardown": TEXT,
     "workspace.timeout": PERIOD,
@@ -100,6 +101,9 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
             "isolation": st.one_of(LEVEL, st.just("")),
             "network": st.one_of(REACH, st.just("")),
             **dict.fromkeys(WIDER, st.booleans()),
+            "mode": st.sampled_from(["", "once", "loop", "live"]),
+            **dict.fromkeys(("iterations", "turns", "timeout"), POSITIVE),
+            "supervisor_interval": COUNT,
         }.items()
     },
     **{f"permissions.{name}.{which}": WORDS for name in NAMES for which in ("allow", "deny")},

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from windlass.git import changes, repository
 from windlass.git.changes import Difference
+from windlass.git.environment import ReadBox
 from windlass.git.repository import Repository
-from windlass.git.runner import ReadBox
 
 
 def difference(

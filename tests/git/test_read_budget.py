@@ -15,8 +15,9 @@ from tests.git.differences import difference
 from tests.git.hostile_clones import Scene
 
 from windlass.git import gitfiles, read_budget, runner, status, workspaces
+from windlass.git.environment import Dirs
 from windlass.git.repository import Repository
-from windlass.git.runner import Dirs, GitResult, TookTooLong
+from windlass.git.runner import GitResult, TookTooLong
 
 TEBIBYTE = 1 << 40
 

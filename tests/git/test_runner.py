@@ -12,10 +12,10 @@ from tests.git.conftest import git
 
 from windlass import disk_room
 from windlass.core.errors import ConfigError, GitError
-from windlass.git import blobs, runner
+from windlass.git import blobs, bounds, runner, versions
 from windlass.git.blobs import Blobs
+from windlass.git.environment import Dirs
 from windlass.git.repository import Repository
-from windlass.git.runner import Dirs
 
 
 def fake_git(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,7 +41,7 @@ def test_a_missing_git_is_a_matter_of_configuration(
         runner.run(["--version"])
     assert "install git" in caught.value.hint
     with pytest.raises(ConfigError, match="not on PATH"):
-        runner.version()
+        versions.version()
 
 
 @pytest.mark.parametrize(("said", "good"), [("2.37.9", False), ("2.38.0", True), ("3.0.1", True)])
@@ -50,10 +50,10 @@ def test_git_before_2_38_is_refused(
 ) -> None:
     fake_git(tmp_path / "bin", f"echo git version {said}", monkeypatch)
     if good:
-        runner.require_version()
+        versions.require_version()
         return
     with pytest.raises(ConfigError, match="too old"):
-        runner.require_version()
+        versions.require_version()
 
 
 def test_the_environment_is_built_from_nothing(
@@ -186,7 +186,7 @@ def test_blobs_that_an_agent_has_git_give_for_ever_are_not_waited_for(
     repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_git(tmp_path / "bin", "exec tail -f /dev/null", monkeypatch)
-    monkeypatch.setattr(runner, "LOOK", 0.2)
+    monkeypatch.setattr(bounds, "LOOK", 0.2)
     monkeypatch.setattr(blobs, "_GOODBYE", 0.2)
     boxed = Dirs(git_dir=repo.git_dir, box=("/usr/bin/env",))
     with pytest.raises(GitError, match="in time"), Blobs(boxed) as asked:

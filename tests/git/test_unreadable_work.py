@@ -23,7 +23,7 @@ from tests.support.leases import leased, leased_until_asked
 from tests.support.privileges import unprivileged
 
 from windlass.core.errors import WindlassError
-from windlass.git import descent, repository, runner, trash
+from windlass.git import bounds, descent, repository, runner, trash
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -50,7 +50,7 @@ def scene(repo: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """A clone with some work in it, of which git is asked for no longer than a moment."""
     made = Scene(repo, tmp_path)
     (made.clone / "work.txt").write_text("work\n")
-    monkeypatch.setattr(runner, "LOOK", 3.0)
+    monkeypatch.setattr(bounds, "LOOK", 3.0)
     return made
 
 
@@ -89,7 +89,7 @@ def test_rules_that_git_cannot_follow_ignore_nothing(
 def test_the_work_of_an_agent_without_a_box_is_kept_whatever_it_ignores(
     repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "LOOK", 2.0)
+    monkeypatch.setattr(bounds, "LOOK", 2.0)
     rules_without_end(ws)
     kept = salvage(repo, path=str(ws), agent="a1", stamp="1", meta={})
     assert git(repo.root, "show", f"{kept.commit}:files/{'/'.join('a' * 30)}/y") == "deep"

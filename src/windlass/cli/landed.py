@@ -12,6 +12,8 @@ from windlass.core.landing.holds import REVIEW, halted
 from windlass.core.printable import printable_line
 
 _NAMED = 10
+_TAIL_LINES = 15
+"""Of the end of a log, what a terminal has room for."""
 _UNDONE = ("rejected", "conflict", "held", "proposed")
 """States out of which somebody has to help a change."""
 _WORDS = {"gating": "in the gate", "proposed": "pull request"}
@@ -72,7 +74,7 @@ def next_step(change: dict[str, Any]) -> str:
     match change["state"]:
         case "draft":
             return f"wl look {printable_line(change['author'] or branch)}"
-        case "queued" | "gating" | "proposed":
+        case "queued" | "gating":
             return "wl queue"
         case "proposed":
             return f"merge its pull request; to give it up: wl drop {name}"
@@ -240,9 +242,11 @@ def _revision(call: Call, revision: dict[str, Any]) -> None:
 def _ticket(call: Call, change: dict[str, Any]) -> None:
     """What failed or conflicts, and how to see it again."""
     ticket = change["ticket"]
-    if ticket is None or change["state"] == "dropped":
+    # What is blocked, or waits anew, has come back for another reason than it says by now.
+    if ticket is None or change["state"] not in _UNDONE or ticket["why"] != change["why"]:
         return
-    for name in ticket["failed"][:_NAMED]:
+    is_said = len(ticket["failed"]) == 1 and ticket["failed"][0] in ticket["why"]
+    for name in () if is_said else ticket["failed"][:_NAMED]:
         call.say(f"  {printable_line(name)}")
     if len(ticket["failed"]) > _NAMED:
         call.say(f"  and {len(ticket['failed']) - _NAMED} more")
@@ -250,7 +254,12 @@ def _ticket(call: Call, change: dict[str, Any]) -> None:
         call.say(f"  {printable_line(path)}")
     for line in ticket["landed"]:
         call.say(f"  landed there: {printable_line(line)}")
+    end = [line for line in ticket["tail"].splitlines() if line.strip()][-_TAIL_LINES:]
+    if end:
+        call.say("  the end of its log:")
+    for line in end:
+        call.say(call.paint(f"    {printable_line(line)}", "dim"))
     if ticket["log"]:
         call.say(f"  log: {printable_line(ticket['log'])}")
     if ticket["reproduce"]:
-        call.say(f"  to see it again: {printable_line(ticket['reproduce'])}")
+        call.say(f"  to see it again: {render.shortened(printable_line(ticket['reproduce']))}")

@@ -48,6 +48,11 @@ def paint(text: str, colour: str) -> str:
     return f"\x00{_WORD}{_COLOURS[colour]}\x00{text}\x00{_WORD}{_PLAIN}\x00"
 
 
+def unpainted(text: str) -> str:
+    """A text without our colours: what of it takes room on a terminal."""
+    return _MARK.sub("", text)
+
+
 def shown(text: str, *, terminal: bool) -> str:
     """A text as it is printed: controls can be seen, but for the colours that are ours."""
     parts = _MARK.split(text)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from windlass.cli.call import Call
+from windlass.cli.output import unpainted
 from windlass.core.ages import age
 from windlass.core.printable import printable_line
 
@@ -32,7 +33,8 @@ _GOAL = 120
 """What a goal may take where no terminal says: some are whole files. `--json` has them whole."""
 
 
-_PAINT = re.compile(r"\x1b\[[0-9;]*m")
+_OBJECT = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
+_DIGITS = 12
 _WIDE = 100
 """Places of a terminal where what happened stands in columns."""
 
@@ -137,7 +139,7 @@ def folded(call: Call, lead: str, text: str, *, indent: int) -> str:
     if not call.terminal:
         return f"{lead}{text}".rstrip()
     room = max(columns(), indent + _LEAST)
-    left = room - width(_PAINT.sub("", lead))
+    left = room - width(unpainted(lead))
     lines = [""]
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".lstrip()
@@ -191,6 +193,11 @@ def short_paths(paths: Mapping[str, str]) -> dict[str, str]:
         return paths[key]
 
     return {key: short(key) for key in parts}
+
+
+def shortened(text: str) -> str:
+    """A text with each whole id of git's by its first digits, which it is known by as well."""
+    return _OBJECT.sub(lambda found: found.group()[:_DIGITS], text)
 
 
 def counted(count: int, thing: str, things: str = "") -> str:

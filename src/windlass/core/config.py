@@ -203,6 +203,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     driver: str = "claude"
     model: str = ""
+    pipeline: str = ""
     max_agents: Positive | None = None
     diff_tool: str = ""
     isolation: Isolation = "auto"
@@ -230,6 +231,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 ABOUT = {
     "driver": "the agent CLI that `wl new` starts",
     "model": "the model to ask for; empty means the CLI's own default",
+    "pipeline": "the pipeline of tasks that name none: a name, or a file; empty means `fast`",
     "max_agents": "how many agents may live at once; unset: no limit for people, 10 for agents",
     "diff_tool": "program that `wl diff --tool` opens with two folders",
     "isolation": "`auto` (the best there is), `required` or `box` (a box or nothing), or `hooks`",
@@ -272,7 +274,9 @@ ABOUT = {
     "gate.box": "whether the gate runs in a box; false is yours to say, and verdicts tell it",
     "landing.target": "the branch that changes land on; unset: the remote's default, or yours",
     "landing.protected": "paths that only a person lets change, beside those that always are",
-    "landing.review": "who looks before agents' work lands: `person` or `none`; unset: none for runs",
+    "landing.review": (
+        "who looks before agents' work lands: a `person`, or `none`; unset: a person, but for runs"
+    ),
     "landing.max_attempts": "how often a change comes back to its agent before you are asked",
     "landing.mode": "`local` (no remote is asked), `push`, or `pr`: a pull request each",
     "landing.remote": "the remote whose branch changes land on, with mode `push` or `pr`",

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from windlass.core.box_spec import Isolation, Network
 from windlass.core.errors import UserError
 from windlass.core.ids import RoleName, role_name
-from windlass.core.roles import SHIPPED, USUAL, WIDER, Traits
+from windlass.core.roles import SHIPPED, STEP_ALIASES, STEPS, USUAL, WIDER, Traits
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Size = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -32,6 +35,11 @@ class RoleSettings(Traits, frozen=True, kw_only=True, forbid_unknown_fields=True
     model: str = ""
     isolation: Isolation | Literal[""] = ""
     network: Network | Literal[""] = ""
+    mode: Literal["", "once", "loop", "live"] = ""
+    iterations: Positive | None = None
+    turns: Positive | None = None
+    timeout: Positive | None = None
+    supervisor_interval: Size | None = None
 
 
 _ABOUT = {
@@ -43,6 +51,11 @@ _ABOUT = {
         "spawns": "whether {}s may start agents; unset: as the file of the role says",
         "persistent": "whether {}s are to be there always; unset: as the file of the role says",
         "readonly": "whether {}s are to leave the tree alone; unset: as the file of the role says",
+        "mode": "how steps in this role run: `once`, `loop` or `live`; empty: as its file says",
+        "iterations": "how often a `loop` of {}s goes round; unset: as the file of the role says",
+        "turns": "turns that one session of a step in this role may take; unset: as its file says",
+        "timeout": "seconds that a step in this role may take; unset: as the file of the role says",
+        "supervisor_interval": "iterations between two looks of a supervisor at {}s; 0: none",
     },
     "permissions": {
         "allow": "tool patterns that {}s may use",
@@ -116,7 +129,7 @@ def unexplained(
 
     A role is shipped, or has one of the `files`, or its table says what its agents may do.
     """
-    known = {*SHIPPED, *files}
+    known = {*SHIPPED, *STEPS, *STEP_ALIASES, *files}
     known |= {name for name, table in roles.items() if any(_says(table, key) for key in WIDER)}
     return [
         (table, name)

@@ -1,31 +1,35 @@
 """Front matter: the lines between two `---` at the beginning of a text, which are about it.
 
-A small strict reader of `key: value` lines. It is no YAML: a value is `true`, `false` or the rest
-of its line. What cannot be read is an error that names the file and the line, because whoever wrote
-it meant something by it.
+A small strict reader of `key: value` lines. It is no YAML: a value is `true`, `false`, a number or
+the rest of its line. What cannot be read is an error that names the file and the line, because
+whoever wrote it meant something by it.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from windlass.core.errors import ConfigError
 
 _FENCE = re.compile(r"---[ \t]*")
 _ENTRY = re.compile(r"([A-Za-z][A-Za-z0-9_-]*)[ \t]*:(?:[ \t]+(.*))?")
+_NUMBER = re.compile(r"[0-9]{1,9}")
 _FLAGS = {"true": True, "false": False}
+
+
+Value: TypeAlias = str | bool | int
 
 
 class Document(NamedTuple):
     """What a text says about itself, and the text below that."""
 
-    about: Mapping[str, str | bool]
+    about: Mapping[str, Value]
     body: str
 
 
-def read(text: str, *, origin: str, keys: Mapping[str, type[str | bool]]) -> Document:
+def read(text: str, *, origin: str, keys: Mapping[str, type[Value]]) -> Document:
     """Reads a text of a file; only these keys may stand in its front matter, with such values."""
     lines = text.removeprefix("\ufeff").split("\n")
     if not _is_fence(lines[0]):
@@ -39,10 +43,8 @@ def read(text: str, *, origin: str, keys: Mapping[str, type[str | bool]]) -> Doc
     return Document(_about(lines[1:end], origin, keys), "\n".join(lines[end + 1 :]))
 
 
-def _about(
-    lines: Sequence[str], origin: str, keys: Mapping[str, type[str | bool]]
-) -> dict[str, str | bool]:
-    values: dict[str, str | bool] = {}
+def _about(lines: Sequence[str], origin: str, keys: Mapping[str, type[Value]]) -> dict[str, Value]:
+    values: dict[str, Value] = {}
     for number, line in enumerate(lines, start=2):
         if not line.strip():
             continue
@@ -57,13 +59,19 @@ def _about(
             raise ConfigError(f"{place}: {key!r} stands there twice", "drop one of the two")
         if keys[key] is bool and value not in _FLAGS:
             raise ConfigError(f"{place}: {key} is {value!r}", "write true or false")
-        values[key] = _FLAGS[value] if keys[key] is bool else value
+        if keys[key] is int and not _NUMBER.fullmatch(value):
+            raise ConfigError(f"{place}: {key} is {value!r}", "write a whole number")
+        values[key] = _typed(value, keys[key])
     return values
+
+
+def _typed(value: str, kind: type[Value]) -> Value:
+    return _FLAGS[value] if kind is bool else int(value) if kind is int else value
 
 
 def _is_fence(line: str) -> bool:
     return _FENCE.fullmatch(line.removesuffix("\r")) is not None
 
 
-def _keys(keys: Mapping[str, type[str | bool]]) -> str:
+def _keys(keys: Mapping[str, type[Value]]) -> str:
     return f"there are {', '.join(keys)}"

@@ -7,11 +7,13 @@ take away and never give. Pure: somebody else reads the files.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from windlass.core import front_matter
+from windlass.core.front_matter import Value
 from windlass.core.ids import RoleName
 
 EVERYBODY = "all"
@@ -19,19 +21,39 @@ EVERYBODY = "all"
 MANAGER, WORKER = RoleName("manager"), RoleName("worker")
 SHIPPED = (MANAGER, WORKER)
 """The roles that come with Windlass, each a file in `data/roles`."""
+STEPS = (
+    *("plan-mode", "software-engineer", "task-summarizer", "security-audit", "security-fix"),
+    *("generic-fix", "test-coverage", "documentation-writer", "validation-review"),
+    *("test-runner", "conflict-resolver", "resume-decide"),
+)
+"""The roles of a pipeline's steps that come with Windlass, each a file in `data/roles/steps`."""
+STEP_ALIASES = {"task-worker": "software-engineer"}
+"""What the ancestors called some of them."""
 USUAL = WORKER
 """The role of an agent that is given none, and the one that roles of a person's own start from."""
 WIDER = {"spawns": True, "persistent": True, "readonly": False}
 """What a role may say about its agents, with the value that lets them do more."""
 
-_KEYS: dict[str, type[str | bool]] = {
+STEP_KEYS: dict[str, type[Value]] = {
+    "results": str,
+    "mode": str,
+    "iterations": int,
+    "turns": int,
+    "timeout": int,
+    "supervisor_interval": int,
+    "model": str,
+    **dict.fromkeys(("PASS", "FAIL", "FIX", "SKIP", "UNKNOWN"), str),
+}
+"""What a role says about steps that run in it; what that means is `pipeline.step_roles`'."""
+_KEYS: dict[str, type[Value]] = {
     "description": str,
     "spawns": bool,
     "persistent": bool,
     "readonly": bool,
     "replace": bool,
+    **STEP_KEYS,
 }
-_KEYS_OF_EVERYBODY: dict[str, type[str | bool]] = {"description": str}
+_KEYS_OF_EVERYBODY: dict[str, type[Value]] = {"description": str}
 
 
 class Role(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +84,8 @@ class RoleFile(Traits, frozen=True, kw_only=True):
     description: str = ""
     replace: bool = False
     """Whether the prompt stands in the place of the shipped one, instead of following it."""
+    step: Mapping[str, Value] = {}
+    """What it says about steps, as it is written there."""
 
 
 class Definition(NamedTuple):
@@ -74,7 +98,9 @@ class Definition(NamedTuple):
 def parse(text: str, *, origin: str) -> RoleFile:
     """Reads the file of a role; `origin` is what errors call it."""
     about, body = front_matter.read(text, origin=origin, keys=_KEYS)
-    return msgspec.structs.replace(RoleFile(prompt=body), **about)
+    step = {key: value for key, value in about.items() if key in STEP_KEYS}
+    traits = {key: value for key, value in about.items() if key not in STEP_KEYS}
+    return msgspec.structs.replace(RoleFile(prompt=body, step=step), **traits)
 
 
 def parse_for_everybody(text: str, *, origin: str) -> RoleFile:

@@ -19,14 +19,15 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git import object_transfer
+from windlass.git.environment import limited
 from windlass.git.quarantine import sync
-from windlass.git.runner import limited, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from windlass.git.environment import Dirs
     from windlass.git.quarantine import Quarantine
-    from windlass.git.runner import Dirs
 
 _MOST_OF_A_TREE = 64 << 20
 """Bytes of anything but a file's content: git has all of it in memory, whenever it looks at it."""

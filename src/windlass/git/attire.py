@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 from windlass.git import workspace_state
 from windlass.git.included import user_excludes
+from windlass.git.person_git import user_settings
 from windlass.git.quarantine import format_config
 from windlass.git.repository import object_format
-from windlass.git.runner import user_settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,14 +11,15 @@ import time
 from typing import IO, TYPE_CHECKING, Protocol, Self
 
 from windlass.core.errors import GitError
-from windlass.git import runner
-from windlass.git.runner import LONG, Patience, end, run, start
+from windlass.git import bounds
+from windlass.git.bounds import LONG, Patience
+from windlass.git.runner import end, run, start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from windlass.git.runner import Dirs
+    from windlass.git.environment import Dirs
 
 _CHUNK = 1 << 20
 _GOODBYE = 5.0
@@ -81,7 +82,7 @@ class Blobs:
     def __init__(self, dirs: Dirs) -> None:
         self._git = start(["cat-file", "--batch"], dirs=dirs, config=_LEAN)
         self._boxed = bool(dirs.box)
-        self._end = time.monotonic() + runner.LOOK
+        self._end = time.monotonic() + bounds.LOOK
         self._rest = b""
 
     def __enter__(self) -> Self:

@@ -17,15 +17,17 @@ import msgspec
 
 from windlass.git import beneath, index_entries, mirror, path_count, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
+from windlass.git.bounds import Patience
+from windlass.git.environment import Dirs, limited
 from windlass.git.read_budget import ReadingRoom
 from windlass.git.repository import require
-from windlass.git.runner import Dirs, Patience, armed, limited, run, run_both
+from windlass.git.runner import armed, run, run_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from windlass.git.environment import ReadBox
     from windlass.git.repository import Repository
-    from windlass.git.runner import ReadBox
     from windlass.git.workspace_state import WorkspacePlace
 
 

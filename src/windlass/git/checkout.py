@@ -31,16 +31,19 @@ import msgspec
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
 from windlass.git import gitfiles, index_entries, index_lock, leftovers, views, workspace_state
+from windlass.git.bounds import LONG, LOOK
+from windlass.git.environment import Dirs
 from windlass.git.index_entries import Side
 from windlass.git.index_lock import Move
-from windlass.git.runner import LONG, LOOK, Dirs, armed, failed, run
+from windlass.git.runner import armed, failed, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
+    from windlass.git.environment import ReadBox
     from windlass.git.repository import Repository
-    from windlass.git.runner import GitResult, ReadBox
+    from windlass.git.runner import GitResult
 
 
 def dirty(repo: Repository, path: str, *, read: ReadBox | None = None) -> list[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from windlass.git.runner import LOOK, MOST, TooMuchSaid, limited, run
+from windlass.git.bounds import LOOK, MOST
+from windlass.git.environment import limited
+from windlass.git.runner import TooMuchSaid, run
 
 if TYPE_CHECKING:
-    from windlass.git.runner import Dirs
+    from windlass.git.environment import Dirs
 
 _EMPTY = {
     40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",

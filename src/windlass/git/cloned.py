@@ -21,8 +21,9 @@ from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
 from windlass.git import checkout, gitfiles, index_lock, mirror, registered, workspace_state
 from windlass.git.checkout import Follower
+from windlass.git.environment import Dirs
 from windlass.git.index_lock import Move
-from windlass.git.runner import Dirs, armed, run
+from windlass.git.runner import armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

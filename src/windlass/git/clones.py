@@ -26,10 +26,12 @@ from windlass.git import (
     workspace_state,
     worktrees,
 )
+from windlass.git.bounds import LONG
+from windlass.git.environment import Dirs
 from windlass.git.erasure import erase
 from windlass.git.mirror import Ref
 from windlass.git.repository import branch_exists, head_branch, null_oid, require, set_ref
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,9 +16,11 @@ from windlass import whole_file
 from windlass.core.errors import GitError
 from windlass.core.gate import patterns
 from windlass.git import object_transfer
+from windlass.git.bounds import LONG
+from windlass.git.environment import Dirs
 from windlass.git.erasure import erase
 from windlass.git.repository import object_format
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

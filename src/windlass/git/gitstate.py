@@ -14,8 +14,10 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git import gitfiles, names, path_count, roots, tars, views, workspace_state
+from windlass.git.bounds import LONG, Patience
+from windlass.git.environment import Dirs
 from windlass.git.manifest import Dropped, Nested, few
-from windlass.git.runner import LONG, Dirs, Patience, run
+from windlass.git.runner import run
 from windlass.git.shared_files import SharedNames
 from windlass.git.status import nested_place
 from windlass.git.walk import walk

@@ -40,10 +40,12 @@ from windlass.git import (
 )
 from windlass.git.arrival import Allowed, TooLarge
 from windlass.git.blobs import kinds
+from windlass.git.bounds import LONG, QUICK, Patience
+from windlass.git.environment import Dirs
 from windlass.git.path_count import TooManyPaths
 from windlass.git.quarantine import DURABLE, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, refs_under, set_ref
-from windlass.git.runner import LONG, QUICK, Dirs, Patience, run
+from windlass.git.runner import run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:

@@ -15,8 +15,10 @@ from typing import NamedTuple
 
 from windlass.core.errors import ConfigError
 from windlass.git import gitfiles, open_flags, workspace_state
+from windlass.git.environment import Dirs
+from windlass.git.person_git import user_path
 from windlass.git.repository import Repository
-from windlass.git.runner import Dirs, run, user_path
+from windlass.git.runner import run
 
 MOST_FILES = 200_000
 MOST_BYTES = 4 << 30

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from windlass.git.bounds import Patience
 from windlass.git.names import is_dotgit
-from windlass.git.runner import Patience, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from windlass.git.runner import Dirs
+    from windlass.git.environment import Dirs
 
 LINK = b"120000"
 PLAIN = (b"100644", b"100755")

@@ -26,19 +26,21 @@ from windlass.git import (
     worktrees,
 )
 from windlass.git.blobs import kinds
+from windlass.git.bounds import Patience
+from windlass.git.environment import limited
 from windlass.git.manifest import Dropped
 from windlass.git.path_count import TooManyPaths
 from windlass.git.provided import NOTHING, Provided
 from windlass.git.repository import read_ref
-from windlass.git.runner import Patience, limited, run
+from windlass.git.runner import run
 from windlass.git.survey import Survey, survey
 
 if TYPE_CHECKING:
     from windlass.git.contents import Tree
+    from windlass.git.environment import Dirs
     from windlass.git.gitstate import IndexEntries
     from windlass.git.manifest import Stash
     from windlass.git.repository import Repository
-    from windlass.git.runner import Dirs
     from windlass.git.workspace_state import WorkspacePlace
 
 log = logging.getLogger(__name__)

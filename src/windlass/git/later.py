@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windlass.git.bounds import LONG
 from windlass.git.manifest import NAME
-from windlass.git.runner import LONG, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

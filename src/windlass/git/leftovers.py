@@ -14,15 +14,16 @@ import os
 from typing import TYPE_CHECKING
 
 from windlass.git import gitfiles, index_entries, names, workspace_state
+from windlass.git.bounds import LONG
 from windlass.git.index_entries import LINK, PLAIN, Side
-from windlass.git.runner import LONG, run
+from windlass.git.runner import run
 from windlass.git.walk import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
+    from windlass.git.environment import Dirs
     from windlass.git.index_entries import Change, Entry
-    from windlass.git.runner import Dirs
     from windlass.git.walk import Kind
 
 _AT_ONCE = 100

@@ -14,6 +14,8 @@ import msgspec
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
 from windlass.git import checkout, cloned, path_count, registered, workspace_state
+from windlass.git.bounds import LONG
+from windlass.git.environment import ReadBox
 from windlass.git.repository import (
     Repository,
     ahead_behind,
@@ -25,7 +27,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import LONG, ReadBox, armed, failed, run
+from windlass.git.runner import armed, failed, run
 
 _MOST_BASES = 16
 _RENAMES = {"merge.renameLimit": "2000"}

@@ -13,7 +13,9 @@ from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.git.blobs import kinds
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.bounds import LONG
+from windlass.git.environment import Dirs
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

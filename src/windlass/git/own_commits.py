@@ -15,7 +15,9 @@ import msgspec
 from windlass.core.errors import GitError
 from windlass.core.printable import printable
 from windlass.git import repository
-from windlass.git.runner import LONG, run, run_as_the_user, spell
+from windlass.git.bounds import LONG
+from windlass.git.person_git import run_as_the_user
+from windlass.git.runner import run, spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -10,7 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from windlass.core.errors import GitError
-from windlass.git.runner import LOOK, MOST, Dirs, TooMuchSaid, limited, run
+from windlass.git.bounds import LOOK, MOST
+from windlass.git.environment import Dirs, limited
+from windlass.git.runner import TooMuchSaid, run
 
 MOST_PATHS = 1_000_000
 """Files and folders that one commit may have, to be looked at."""

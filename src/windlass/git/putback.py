@@ -14,10 +14,12 @@ from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
 from windlass.git import beneath, gitstate, names, putback_outside, tars, workspace_state
 from windlass.git.blobs import Blobs
+from windlass.git.bounds import LONG, Patience
+from windlass.git.environment import Dirs
 from windlass.git.manifest import RESTORED
 from windlass.git.putback_files import FilePutBack
 from windlass.git.repository import checkouts, read_ref, set_refs
-from windlass.git.runner import LONG, Dirs, Patience, armed, run
+from windlass.git.runner import armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,8 +11,9 @@ from typing import IO, TYPE_CHECKING
 from windlass.core.printable import printable_line
 from windlass.git import beneath, gitfiles, open_flags, tars, workspace_state
 from windlass.git.blobs import kinds
+from windlass.git.environment import Dirs
 from windlass.git.repository import checkouts, read_ref, set_refs
-from windlass.git.runner import Dirs, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from windlass.git.manifest import Manifest, Nested

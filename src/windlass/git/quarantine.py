@@ -18,8 +18,9 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git.blobs import kinds
+from windlass.git.environment import Dirs
 from windlass.git.repository import object_format
-from windlass.git.runner import Dirs, GitResult, failed, start
+from windlass.git.runner import GitResult, failed, start
 from windlass.git.workspace_state import OBJECTS_PREFIX, quoted_alternate
 
 if TYPE_CHECKING:

@@ -13,8 +13,9 @@ from typing import Literal, NamedTuple
 from windlass.core.errors import ConfigError, GitError
 from windlass.core.printable import printable_line
 from windlass.git.names import is_ref
+from windlass.git.person_git import run_towards_remote
 from windlass.git.repository import Repository, read_ref
-from windlass.git.runner import GitResult, TookTooLong, TooMuchSaid, run_towards_remote
+from windlass.git.runner import GitResult, TookTooLong, TooMuchSaid
 
 FETCH = 600.0
 """Seconds for what a remote has more than we have."""

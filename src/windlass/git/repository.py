@@ -18,7 +18,9 @@ from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
 from windlass.git import gitfiles, names, registered, workspace_state
 from windlass.git.blobs import kinds
-from windlass.git.runner import Dirs, run, user_settings
+from windlass.git.environment import Dirs
+from windlass.git.person_git import user_settings
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

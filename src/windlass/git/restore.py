@@ -38,9 +38,9 @@ from windlass.git.repository import (
 )
 
 if TYPE_CHECKING:
+    from windlass.git.environment import ReadBox
     from windlass.git.manifest import Manifest
     from windlass.git.repository import Repository
-    from windlass.git.runner import ReadBox
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,9 +15,10 @@ import msgspec
 
 from windlass.git import gitfiles, workspace_state
 from windlass.git.blobs import kinds
+from windlass.git.bounds import LONG
 from windlass.git.manifest import RESTORED, Dropped, Stash
 from windlass.git.repository import refs_under
-from windlass.git.runner import LONG, run
+from windlass.git.runner import run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:

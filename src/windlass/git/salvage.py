@@ -33,23 +33,24 @@ from windlass.git import (
     workspace_state,
 )
 from windlass.git.arrival import EVERYTHING
+from windlass.git.bounds import LONG
 from windlass.git.inspection import inspect
 from windlass.git.manifest import Dropped, Manifest, Summary
 from windlass.git.properties import Properties
 from windlass.git.provided import NOTHING, Provided
 from windlass.git.quarantine import Importer, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, read_refs, set_ref
-from windlass.git.runner import LONG, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from windlass.git.arrival import Allowed
+    from windlass.git.environment import ReadBox
     from windlass.git.inspection import Work
     from windlass.git.manifest import Nested
     from windlass.git.quarantine import Quarantine
     from windlass.git.repository import Repository
-    from windlass.git.runner import ReadBox
 
 _WHOLE_SECONDS = re.compile(r"(?<=T\d{6})-\d{3}$")
 """Milliseconds as the stamps of endings have them, which would be read as a time zone."""

@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 from windlass.core.errors import GitError
 from windlass.git import gate_trees, merges, path_count, reverts, workspace_state
+from windlass.git.bounds import LONG
+from windlass.git.environment import Dirs
 from windlass.git.repository import Repository, is_ancestor, merge_bases, null_oid, require
-from windlass.git.runner import LONG, Dirs, run
+from windlass.git.runner import run
 
 _NOBODY = ("windlass", "windlass@windlass.invalid")
 

@@ -13,9 +13,11 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git import gitfiles, index_entries, path_count, views, workspace_state
+from windlass.git.bounds import LOOK
+from windlass.git.environment import Dirs, ReadBox
 from windlass.git.path_count import TooManyPaths
 from windlass.git.read_budget import ReadingRoom
-from windlass.git.runner import LOOK, Dirs, GitResult, ReadBox, TookTooLong, run, run_both
+from windlass.git.runner import GitResult, TookTooLong, run, run_both
 from windlass.git.walk import walk
 from windlass.git.workspace_state import Operation, WorkspacePlace
 

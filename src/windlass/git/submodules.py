@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from windlass.core.errors import GitError
 from windlass.git import names, object_transfer, workspace_state
 from windlass.git.blobs import kinds
+from windlass.git.bounds import LONG
+from windlass.git.environment import Dirs
 from windlass.git.erasure import erase
 from windlass.git.repository import Repository
-from windlass.git.runner import LONG, Dirs, armed, run
+from windlass.git.runner import armed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

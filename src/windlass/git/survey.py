@@ -19,9 +19,11 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git import names, views
+from windlass.git.bounds import Patience
+from windlass.git.environment import Dirs
 from windlass.git.manifest import Dropped
 from windlass.git.provided import NOTHING, Provided
-from windlass.git.runner import Dirs, Patience, run
+from windlass.git.runner import run
 from windlass.git.status import nested_place
 from windlass.git.walk import WalkEntry, walk
 

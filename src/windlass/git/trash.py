@@ -26,8 +26,8 @@ from windlass.git.restore import Restored
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from windlass.git.environment import ReadBox
     from windlass.git.repository import Repository
-    from windlass.git.runner import ReadBox
 
 __all__ = [
     "Contents",

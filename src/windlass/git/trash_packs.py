@@ -18,9 +18,10 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git import manifest
+from windlass.git.bounds import LONG
 from windlass.git.quarantine import sync
 from windlass.git.repository import Repository, object_format, refs_under
-from windlass.git.runner import LONG, run
+from windlass.git.runner import run
 
 log = logging.getLogger(__name__)
 

@@ -20,8 +20,9 @@ import msgspec
 
 from windlass.core.errors import GitError
 from windlass.git import attire, gitfiles, registered, workspace_state
+from windlass.git.environment import Dirs
 from windlass.git.included import user_excludes
-from windlass.git.runner import Dirs, armed
+from windlass.git.runner import armed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

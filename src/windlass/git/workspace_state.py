@@ -25,8 +25,9 @@ from windlass.core.printable import printable_line
 from windlass.git import gitfiles, registered
 from windlass.git.blobs import kinds
 from windlass.git.descent import is_exchanged
+from windlass.git.environment import Dirs, ReadBox
 from windlass.git.erasure import erase
-from windlass.git.runner import Dirs, ReadBox, run
+from windlass.git.runner import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,10 @@ import msgspec
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import printable_line
 from windlass.git import clones, gitfiles, registered, workspace_state, worktrees
+from windlass.git.bounds import LONG
 from windlass.git.changes import diff, materialise
 from windlass.git.descent import opened_up
+from windlass.git.environment import Dirs
 from windlass.git.included import include
 from windlass.git.repository import (
     branch_exists,
@@ -31,7 +33,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import LONG, Dirs, armed, run
+from windlass.git.runner import armed, run
 from windlass.git.status import WorkStatus, status
 
 if TYPE_CHECKING:

@@ -35,11 +35,11 @@ def find(start: str = ".") -> str:
 
 
 def beside(file: str) -> str:
-    """The `.windlass` folder that a file belongs to: its own, one beside it, or the one here."""
+    """The `.windlass` folder that a file belongs to: around it, beside or above it, or here."""
     folder = os.path.dirname(os.path.abspath(file))
     if os.path.basename(folder) == NAME:
         return folder
-    near = os.path.join(folder, NAME)
+    near = find(folder)
     return near if os.path.isdir(near) else find()
 
 
@@ -69,12 +69,13 @@ def read(path: str) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"cannot read {path}: {reason}", "name a file of text") from None
-    with os.fdopen(descriptor, "rb") as file:
-        mode = os.fstat(file.fileno()).st_mode
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
         if stat.S_ISDIR(mode):
             raise UserError(f"{path} is a folder", "name a file")
-        if not stat.S_ISREG(mode):
-            raise UserError(f"{path} is no plain file", "name a file, or - for stdin")
+        raise UserError(f"{path} is no plain file", "name a file, or - for stdin")
+    with os.fdopen(descriptor, "rb") as file:
         data = file.read(_LARGEST + 1)
     return short(data, path)
 

@@ -13,7 +13,7 @@ from windlass.core.board.parser import parse as parse_board
 from windlass.core.errors import NotFound, WindlassError
 from windlass.core.pipeline import built_in, spec
 from windlass.core.pipeline.steps import Pipeline
-from windlass.project import folder
+from windlass.project import folder, step_roles
 
 _STDIN = "-"
 
@@ -45,9 +45,9 @@ def data_of(named: str, windlass: str) -> tuple[bytes, str]:
 
 
 def read(named: str, windlass: str) -> Pipeline:
-    """A pipeline by its file or name."""
+    """A pipeline by its file or name, with what its roles say about results."""
     data, origin = data_of(named, windlass)
-    return spec.parse(data, origin)
+    return step_roles.applied(spec.parse(data, origin), windlass)
 
 
 def chosen(task: str, windlass: str, *, command_line: str = "", config: str = "") -> Chosen:
@@ -106,10 +106,3 @@ def _own(windlass: str) -> Iterator[str]:
         for name in sorted(os.listdir(pipelines)):
             if name.endswith(".json"):
                 yield os.path.join(pipelines, name)
-
-
-def roles(windlass: str) -> frozenset[str]:
-    """The roles that steps may name: those that ship, and the repository's own."""
-    own = os.path.join(windlass, "roles")
-    names = os.listdir(own) if os.path.isdir(own) else []
-    return built_in.ROLES | {name.removesuffix(".md") for name in names if name.endswith(".md")}

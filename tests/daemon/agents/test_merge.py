@@ -16,7 +16,7 @@ from windlass.daemon.agents.removal import Removals
 from windlass.daemon.kernel import repos
 from windlass.daemon.launch import boxes
 from windlass.git import checkout, merges, runner
-from windlass.git.runner import Dirs
+from windlass.git.environment import Dirs
 
 
 class Killed(BaseException):

@@ -21,8 +21,8 @@ from windlass.daemon.kernel import git_lock, operations
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.git_lock import GitLock
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
-from windlass.git import inheritance, runner
-from windlass.git.runner import Dirs
+from windlass.git import environment, inheritance, runner
+from windlass.git.environment import Dirs
 from windlass.sessions import commands
 from windlass.store import rows
 
@@ -187,7 +187,7 @@ def test_every_git_has_lock_and_mark_but_one_in_a_box(
     plain = runner.run(["anything"], dirs=Dirs(git_dir=str(tmp_path))).out.decode()
     boxed = Dirs(git_dir=str(tmp_path), box=("/usr/bin/env",))
     inside = runner.run(["anything"], dirs=boxed).out.decode()
-    limited = runner.limited(Dirs(git_dir=str(tmp_path)))
+    limited = environment.limited(Dirs(git_dir=str(tmp_path)))
     outside = runner.run(["anything"], dirs=limited).out.decode()
     assert plain.count("git.lock") == outside.count("git.lock") == 2
     assert "git.lock" not in inside

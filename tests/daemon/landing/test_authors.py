@@ -236,3 +236,23 @@ def test_a_person_may_merge_without_a_verdict_and_that_tip_is_proven_next(
     crew.settle()
     shown = crew.workshop.ask("gate", cwd=str(crew.root))
     assert (shown["tip"], shown["outcome"]) == (crew.main(), "failed")
+
+
+def test_what_its_author_revises_while_it_is_tried_waits_for_the_person_anew(
+    crew: CrewGround,
+) -> None:
+    """The queue lets go of the revision that was let in: it would try it for ever."""
+    fox = crew.worker("fox", land=True)
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.complete(fox)
+    crew.settle()
+    assert crew.change("c1")["state"] == "held"
+    crew.workshop.ask("approve", change="c1")
+    crew.commit(fox, {"more.py": "more = 2\n"})
+    crew.complete(fox)
+    crew.settle()
+    shown = crew.change("c1")
+    assert (shown["state"], shown["revision"], shown["approval"]) == ("held", 3, None)
+    crew.workshop.ask("approve", change="c1")
+    crew.settle()
+    assert crew.change("c1")["state"] == "landed"

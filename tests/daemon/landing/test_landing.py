@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.daemon.gate.gate_ground import BROKEN, CODE
+from tests.daemon.gate.gate_ground import BROKEN, CODE, GATE
 from tests.daemon.landing.landing_ground import LandingGround
 
 
@@ -167,3 +167,21 @@ def test_a_new_revision_keeps_what_became_of_the_one_before(ground: LandingGroun
     ]
     assert shown["revisions"][0]["head"] == head
     assert shown["verdict"] == "passed"
+
+
+def test_what_the_gate_could_not_run_on_says_what_was_in_the_way(ground: LandingGround) -> None:
+    """The reason of its setup, the end of that log, and the line that shows it again."""
+    setup = 'setup = "echo no compiler here >&2; test ! -f break.txt"\ninputs = ["break.txt"]\n'
+    ground.commit({".windlass/config.toml": f"{GATE}{setup}"})
+    ground.commit({"break.txt": "x\n"}, branch="breaks")
+    name = ground.submit("breaks")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "held"
+    assert shown["why"].startswith("the gate could not run: gate.setup ended with 1"), shown["why"]
+    ticket = shown["ticket"]
+    assert ticket["why"] == shown["why"]
+    assert ticket["outcome"] == "could-not-run"
+    assert "no compiler here" in ticket["tail"]
+    assert ticket["log"]
+    assert ticket["reproduce"] == f"wl gate run {ticket['tree']} --fresh"

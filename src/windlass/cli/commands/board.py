@@ -78,7 +78,9 @@ def _take_new(add: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Does it."""
-    verb = call.args.verb or "list"
+    verb = call.args.verb
+    if verb is None:
+        verb, call.args.file = "list", None
     if verb == "validate":
         return board_view.validate(call)
     if verb == "next":

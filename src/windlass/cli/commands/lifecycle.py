@@ -6,6 +6,9 @@ else, so that a file under work can be tried. `check` says what makes no sense: 
 never reached or never left, transitions that never count, chains, unknown names, running states
 that no restart resets. FILE is a file, or - for stdin; without one it is ours.
 
+None of this drives anything yet: changes land by rules of their own, whose states are what ours
+names as `public`. It is there to be read, checked and tried.
+
 Exit codes: 2 for an unknown state, 3 where `check` finds something wrong or FILE is no lifecycle.
 """
 

@@ -2,9 +2,12 @@
 
 `simulate` says which way a run would go: give results as STEP=RESULT (PASS, FAIL, FIX, SKIP or
 UNKNOWN), each used once, in order, per step; inline steps go by their own id, and a step without
-one passes. `show --task` says which pipeline a task has: --use, pipelines/TASK.json, the field
+one passes. `show --task` says which pipeline a task has: FILE, pipelines/TASK.json, the field
 Pipeline on the board, pipeline.json, the configuration (`pipeline`), or the built-in `fast`. FILE
 is a file, - for stdin, or a name that `list` shows. None of this needs a daemon.
+
+`roles` lists what steps can name as `agent`: which results each may give, how it runs and for how
+long. What a repository's `.windlass/roles/ROLE.md` says in its front matter goes before ours.
 
 Exit codes: 3 where a pipeline is refused, each reason with its path.
 """
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from windlass.api import places
 from windlass.cli.call import Call
 from windlass.cli.output import write_exactly
 from windlass.core import json_text
@@ -21,19 +25,20 @@ from windlass.core.json_text import Problem
 from windlass.core.pipeline import drawings, simulation, spec
 from windlass.core.pipeline.steps import Inline, Pipeline, Step
 from windlass.core.printable import printable_line
-from windlass.project import folder, pipelines
+from windlass.project import configuration, folder, pipelines, step_roles
 
 EXAMPLES = (
     "wl pipeline list",
     "wl pipeline show full --mermaid",
     "wl pipeline validate .windlass/pipeline.json",
+    "wl pipeline roles security-audit --json",
     "wl pipeline simulate full --results audit=FIX,audit-fix=PASS,test=FAIL --json",
 )
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes what to do with which."""
-    verbs = parser.add_subparsers(dest="verb", metavar="list|show|validate|simulate")
+    verbs = parser.add_subparsers(dest="verb", metavar="list|show|validate|simulate|roles")
     verbs.add_parser("list", help="list the pipelines that there are")
     show = verbs.add_parser("show", help="show a pipeline, or draw it")
     show.add_argument("file", nargs="?", metavar="FILE", help="a pipeline (what would run)")
@@ -42,6 +47,8 @@ def arguments(parser: ArgumentParser) -> None:
     show.add_argument("--mermaid", action="store_true", help="print it as a Mermaid flowchart")
     validate = verbs.add_parser("validate", help="say everything that is wrong with it")
     validate.add_argument("file", metavar="FILE", help="a pipeline")
+    roles = verbs.add_parser("roles", help="list the roles of steps, and what each may give")
+    roles.add_argument("role", nargs="?", metavar="ROLE", help="one of them")
     simulate = verbs.add_parser("simulate", help="say which way a run would go")
     simulate.add_argument("file", metavar="FILE", help="a pipeline")
     simulate.add_argument(
@@ -57,7 +64,7 @@ def run(call: Call) -> int:
     verb = call.args.verb or "list"
     if verb == "validate":
         return _validate(call)
-    {"list": _list, "show": _show, "simulate": _simulate}[verb](call)
+    {"list": _list, "show": _show, "simulate": _simulate, "roles": _roles}[verb](call)
     return 0
 
 
@@ -74,7 +81,13 @@ def _list(call: Call) -> None:
 
 def _show(call: Call) -> None:
     args = call.args
-    chosen = pipelines.chosen(args.task or "", folder.find(), command_line=args.file or "")
+    windlass = folder.find()
+    chosen = pipelines.chosen(
+        args.task or "",
+        windlass,
+        command_line=args.file or "",
+        config=configuration.pipeline(windlass, places.home()),
+    )
     pipeline = chosen.pipeline
     if args.svg:
         try:
@@ -91,6 +104,19 @@ def _show(call: Call) -> None:
         call.tell(f"drawn into {printable_line(args.svg)}")
     else:
         _say(call, pipeline, f"{printable_line(chosen.origin)} ({chosen.why})")
+
+
+def _roles(call: Call) -> None:
+    windlass = folder.find()
+    names = [call.args.role] if call.args.role else step_roles.names(windlass)
+    found = [step_roles.find(name, windlass) for name in names]
+    call.data([step_roles.data(role) for role in found])
+    for role in found:
+        call.say(f"{call.paint(role.name, 'bold')}  {printable_line(role.about)}")
+        said = [*role.results, role.mode, f"{role.turns} turns", f"{role.timeout} s"]
+        said += [f"{role.iterations} rounds"] if role.mode == "loop" else []
+        said += ["looks only"] if role.readonly else []
+        call.say(call.paint(f"  {', '.join(said)}", "dim"))
 
 
 def _say(call: Call, pipeline: Pipeline, origin: str) -> None:
@@ -123,7 +149,7 @@ def _validate(call: Call) -> int:
     except ConfigError as error:
         problems = [Problem("$", error.message, error.hint)]
     else:
-        problems = spec.check(value, roles=pipelines.roles(windlass))[1]
+        problems = spec.check(value, roles=step_roles.names(windlass))[1]
     errors = sum(problem.level == "error" for problem in problems)
     call.data(
         {

@@ -18,6 +18,7 @@ from windlass.core.board.tasks import Problem, Task
 HEADING = "TASKS"
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#*)?[ \t]*")
 _NO_TEXT = re.compile("[\udc80-\udcff]")
+_MOST_UNREADABLE = 5
 
 
 def parse(text: str) -> Board:
@@ -42,7 +43,7 @@ class _Reader:
         self._sections = 0
         self._end: int | None = None
         self._group = 0
-        self._last_text = 0
+        self._unreadable: list[tuple[int, str, str]] = []
         self._near: tuple[int, str] | None = None
         """A heading that was perhaps meant to be that of the tasks."""
 
@@ -51,11 +52,10 @@ class _Reader:
         if number == 1:
             line = line.removeprefix(BOM)
         if not line.isascii() and _NO_TEXT.search(line):
-            self._error(number, "encoding", "this is no UTF-8 text", "save the file as UTF-8")
+            self._unreadable.append((number, "this is no UTF-8 text", "save the file as UTF-8"))
         elif "\0" in line:
-            self._error(
-                number, "encoding", "a zero byte: this is no text", "take it out, or save it anew"
-            )
+            remedy = "take it out, or save it anew"
+            self._unreadable.append((number, "a zero byte: this is no text", remedy))
         if self._blocks.hides(line, number):
             if self._blocks.in_fence:
                 self._code.append(number)
@@ -153,6 +153,7 @@ class _Reader:
         """What was read."""
         if problem := self._blocks.problem():
             self.problems.append(problem)
+        self._no_text()
         if not self._sections:
             self._no_heading()
         elif self._end is None:
@@ -176,6 +177,14 @@ class _Reader:
             end=self._end,
             problems=tuple(sorted(self.problems, key=lambda problem: problem.line)),
         )
+
+    def _no_text(self) -> None:
+        """Names the lines that are no text: of a binary file not all of its thousands."""
+        for number, what, remedy in self._unreadable[:_MOST_UNREADABLE]:
+            self._error(number, "encoding", what, remedy)
+        if more := self._unreadable[_MOST_UNREADABLE:]:
+            what = f"{len(more)} more lines from here on are no text"
+            self._error(more[0][0], "encoding", what, "is this a board at all? save it as UTF-8")
 
     def _no_heading(self) -> None:
         line, written = self._near or (1, "")

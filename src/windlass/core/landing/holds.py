@@ -5,6 +5,9 @@ from __future__ import annotations
 REVIEW = "nobody has looked at it yet"
 """Why a person has to look at a revision that has nothing special about it."""
 
+COULD_NOT_RUN = "the gate could not run"
+"""Why a revision is held that nobody can judge; what stood against it is told after it."""
+
 
 def halted(target: str) -> str:
     """Why nothing is tried on a target that is red: what waits for that goes on when it is not."""

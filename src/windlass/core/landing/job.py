@@ -1,7 +1,9 @@
 """The job that lands changes on one branch: it hears of every change and verdict, and never ends.
 
 Pure. What is to be done is asked of the plan after each piece of news; while one effect is under
-way there is no other, because each begins from what the last one left.
+way there is no other, because each begins from what the last one left. A change is in the queue
+from `change.queued` until `change.landed` or `change.stopped`: what an effect says at its end is
+about the revision that it began with, and that may be another by then.
 """
 
 from __future__ import annotations
@@ -293,7 +295,7 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _pause(msgspec.structs.replace(state, pushed=result["unsettled"]), at)
     state = msgspec.structs.replace(before, misses=0)
     if result.get("requested"):
-        return _next(_without(state, set(result["group"])))
+        return _next(state)
     if marks := result.get("marks"):
         group = tuple(result["group"])
         edits = tuple(result.get("edits", ()))
@@ -301,7 +303,7 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _next(msgspec.structs.replace(state, tries=tries))
     state = msgspec.structs.replace(state, tip="", tries=(), later=())
     if result["landed"]:
-        decision = _next(_with_landed(state, set(result["group"])))
+        decision = _next(state)
         return decision._replace(effects=(*decision.effects, *retired(result)))
     in_the_way = [
         Stopped(change=waiting.change, head=waiting.head, state="held", why=found)
@@ -328,10 +330,10 @@ def _marked(tried: Try, marks: list[str], edits: tuple[str, ...]) -> Try:
 
 
 def _stopped(state: LandingState, effect: dict[str, Any], _: float) -> Decision:
-    """Changes that were told why have left; where that cannot be written, it is tried again."""
+    """Who was told why has left already, by the event: one that is revised meanwhile is here."""
     if why := _failure(effect):
         raise AssertionError(why)
-    return _next(_without(state, set(effect["result"]["changes"])))
+    return _next(state)
 
 
 _ENDS = {TRY: _tried, LAND: _landed, STOP: _stopped}
@@ -372,7 +374,7 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
     alone = {tried.group: tried for tried in state.tries if not tried.stale}
     red_tip = alone.get(TIP)
     is_red_tip = red_tip is not None and red_tip.outcome != "passed"
-    why = holds.halted(state.target) if is_red_tip else "the gate could not run"
+    why = holds.halted(state.target) if is_red_tip else holds.COULD_NOT_RUN
     rejected = [
         Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
         for name in decision.reject

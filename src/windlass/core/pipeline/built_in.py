@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from windlass.core.roles import SHIPPED
+from windlass.core.roles import SHIPPED, STEP_ALIASES, STEPS
 
 NAMES = ("fast", "full")
 """Each a file in `data/pipelines`."""
 USUAL = "fast"
 """What runs unless somebody chooses: seven sessions a task are chosen, not given."""
-STEP_ROLES = (
-    *("plan-mode", "software-engineer", "task-summarizer", "security-audit", "security-fix"),
-    *("generic-fix", "test-coverage", "documentation-writer", "validation-review"),
-    *("task-worker", "resume-decide"),
-)
-"""The roles that steps name besides those of agents, as the ancestors called them."""
-ROLES = frozenset((*SHIPPED, *STEP_ROLES))
+ROLES = frozenset((*SHIPPED, *STEPS, *STEP_ALIASES))
+"""The roles that steps may name, besides those that a repository has files for."""
 
 
 class Source(NamedTuple):

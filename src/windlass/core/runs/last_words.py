@@ -11,7 +11,7 @@ GIVEN = (PASS, FAIL, FIX, SKIP)
 """What a step can give; UNKNOWN is what one has that gave none."""
 _RESULT = re.compile(r"<result>\s*([A-Za-z]+)\s*</result>")
 _REPORT = re.compile(r"<report>(.*?)</report>", re.DOTALL)
-_DONE = "DONE"
+_DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"
 
 
 def result(said: str, allowed: Collection[str] = GIVEN) -> str:
@@ -28,6 +28,6 @@ def report(said: str) -> str:
 
 
 def is_done(said: str) -> bool:
-    """Whether the last line of a message is the word by which an iteration ends the loop."""
+    """Whether the last line of a message says that nothing is left to do."""
     lines = said.strip().splitlines()
-    return bool(lines) and lines[-1].strip() == _DONE
+    return bool(lines) and (lines[-1].strip() == _DONE or lines[-1].strip().endswith(_CLAIM))

@@ -17,6 +17,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """The first time that a run comes to a step is 1."""
     role: str
     conversation: str
+    tip: str = ""
+    """Where the branch was when it began."""
+    prompt: str = ""
+    """What it is told first."""
     resumes: bool = False
     """Whether an earlier session began that conversation."""
 

@@ -64,6 +64,18 @@ def once_more(allowed: Collection[str]) -> str:
     return f"Your last message had no result that counts here. {ending(allowed)}"
 
 
+def go_on(allowed: Collection[str]) -> str:
+    """What a session is told that has not said that it is done: one more round."""
+    return (
+        "Go on with what is left of the task; with nothing left, end with DONE on the last line."
+        f" {ending(allowed)}"
+    )
+
+
+AFTER_FAILURE = "The model could not be asked just now. Go on with the task where you were."
+"""What a session is told whose model failed."""
+
+
 def _earlier(reports: Sequence[StepReport]) -> Iterable[str]:
     """The last reports, the newest at the end, each cut where it is very long."""
     for report in reports[-_MOST_REPORTS:]:

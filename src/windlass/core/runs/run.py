@@ -16,7 +16,8 @@ from windlass.core.errors import ConfigError, Denied, NotFound, UserError
 from windlass.core.events import AgentEnded, ChangeLanded, ChangeStopped, SessionEnded, TurnOver
 from windlass.core.jobs import Decision, Effect, JobKind, News
 from windlass.core.pipeline import engine
-from windlass.core.pipeline.steps import UNKNOWN, Pipeline, Step
+from windlass.core.pipeline.step_roles import StepRole
+from windlass.core.pipeline.steps import PASS, UNKNOWN, Pipeline, Step
 from windlass.core.runs import last_words
 from windlass.core.runs.task_copy import TaskCopy
 
@@ -77,6 +78,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     task: TaskCopy
     pipeline: Pipeline
     place: engine.State
+    roles: dict[str, StepRole] = {}
+    """What its roles say about steps, as that was when it began."""
     driver: str = ""
     mode: Literal["live", "headless"] = "headless"
     most_attempts: int = 3
@@ -95,6 +98,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     result: str = ""
     asked: bool = False
     """Whether this visit was asked once more for its result."""
+    iterations: int = 0
+    """How often this visit went round, where its role goes on until it is done."""
     failures: int = 0
     change: str = ""
     attempts: int = 0
@@ -110,6 +115,18 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     def label(self) -> str:
         """The step that runs, as people are told it."""
         return engine.label(self.pipeline, self.place)
+
+    @property
+    def role(self) -> StepRole:
+        """The role of the step that runs."""
+        runs = engine.running(self.pipeline, self.place)
+        name = self.role_of(runs.agent) if runs is not None else ""
+        return self.roles.get(name, StepRole(name=name))
+
+    def role_of(self, wanted: str) -> str:
+        """The role of a step; a task may name another one for what its first step does."""
+        is_first = wanted == self.pipeline.steps[0].agent
+        return self.task.role if self.task.role and is_first else wanted
 
     @property
     def visit(self) -> int:
@@ -178,19 +195,25 @@ def _order(state: RunState) -> dict[str, Any]:
         order |= {
             "label": state.label,
             "step": runs.id,
-            "role": _role(state, runs.agent),
+            "role": state.role.name,
             "visit": state.visit,
-            "readonly": isinstance(runs, Step) and runs.readonly,
+            "readonly": state.role.readonly or (isinstance(runs, Step) and runs.readonly),
+            "results": state.role.results,
         }
     match state.stage:
         case "preparing":
-            order |= {"copy": msgspec.to_builtins(state.task), "role": _first_role(state)}
+            order |= {
+                "copy": msgspec.to_builtins(state.task),
+                "role": state.role_of(state.pipeline.steps[0].agent),
+            }
             order |= {"driver": state.driver, "mode": state.mode, "attempt": state.attempt}
         case "beginning":
             order |= {"change": state.change if state.ticket else ""}
             order |= {"again": state.sessions > 0}
         case "asking":
-            order |= {"goes_on": state.failures > 0}
+            order |= {"asks": "model" if state.failures else "more"}
+            if not state.failures and state.iterations >= _rounds(state):
+                order["asks"] = "result"
         case "closing":
             is_committed = isinstance(runs, Step) and runs.commit_after
             order |= {"said": state.said, "result": state.result, "commits": is_committed}
@@ -202,15 +225,6 @@ def _order(state: RunState) -> dict[str, Any]:
         case "finishing":
             order |= {"ending": msgspec.to_builtins(state.ending), "change": state.change}
     return order
-
-
-def _first_role(state: RunState) -> str:
-    return _role(state, state.pipeline.steps[0].agent)
-
-
-def _role(state: RunState, role: str) -> str:
-    """The role of a step; a task may name another one for its first step."""
-    return state.task.role if state.task.role and role == state.pipeline.steps[0].agent else role
 
 
 def _effect_over(state: RunState, news: News) -> Decision:
@@ -290,7 +304,8 @@ def _session_begun(state: RunState, result: dict[str, Any], news: News) -> Decis
 
 
 def _asked_again(state: RunState, _: dict[str, Any], __: News) -> Decision:
-    state = _with(state, stage="working", asked=True)
+    asked = state.iterations >= _rounds(state)
+    state = _with(state, stage="working", asked=asked)
     if state.ending is not None:
         return _finish(state, state.ending)
     return _rest(state)
@@ -311,11 +326,21 @@ def _turn_over(state: RunState, news: News) -> Decision:
 
 
 def _judge(state: RunState) -> Decision:
-    """Closes a visit that gave a result; one that gave none is asked once more."""
-    result = last_words.result(state.said)
-    if not result and not state.asked:
+    """Closes a visit that gave a result; one that gave none goes on, or is asked once more."""
+    result = last_words.result(state.said, state.role.results)
+    if not result and last_words.is_done(state.said) and PASS in state.role.results:
+        result = PASS
+    if result:
+        return _do(_with(state, stage="closing", result=result))
+    state = _with(state, iterations=state.iterations + 1)
+    if state.iterations < _rounds(state) or not state.asked:
         return _do(_with(state, stage="asking"))
-    return _do(_with(state, stage="closing", result=result or UNKNOWN))
+    return _do(_with(state, stage="closing", result=UNKNOWN))
+
+
+def _rounds(state: RunState) -> int:
+    """How often a visit goes round without having said that it is done."""
+    return state.role.iterations if state.role.mode == "loop" else 1
 
 
 def _session_ended(state: RunState, news: News) -> Decision:
@@ -336,7 +361,7 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
     visit = Visit(
         label=state.label,
         number=state.visit,
-        role=_role(state, runs.agent),
+        role=state.role.name,
         result=state.result,
         seconds=round(max(0.0, news.at - state.began_at), 3),
         sessions=state.sessions,
@@ -352,7 +377,15 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
 
 def _fresh_visit(state: RunState, at: float) -> RunState:
     return _with(
-        state, said="", result="", asked=False, sessions=0, over=0, failures=0, began_at=at
+        state,
+        said="",
+        result="",
+        asked=False,
+        iterations=0,
+        sessions=0,
+        over=0,
+        failures=0,
+        began_at=at,
     )
 
 

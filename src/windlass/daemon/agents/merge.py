@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,7 @@ import msgspec
 from windlass import disk_room
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import MergeCheckReply, MergeReply, MergeRequest
-from windlass.core import crew, ids, shapes
+from windlass.core import ids, shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import (
@@ -22,16 +21,15 @@ from windlass.core.errors import (
     Internal,
     NotFound,
     Unavailable,
-    UserError,
     WindlassError,
 )
 from windlass.core.events import AgentMerged
 from windlass.core.ids import RepoId, Uid
-from windlass.core.policy import protected
 from windlass.core.printable import printable_line
-from windlass.daemon.agents import ending_settings, endings
+from windlass.daemon.agents import ending_settings, endings, merge_refusals
 from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.endings import Endings
+from windlass.daemon.agents.merge_targets import MergeTargets, branch_of
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import intent_errors, lookup, repos, set_aside, settings
 from windlass.daemon.kernel.branch_moves import BranchMove
@@ -43,12 +41,11 @@ from windlass.daemon.kernel.operations import Effect, IntentDraft, Operation, St
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import boxes, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import changes, merges, repository, squashes, submodules
+from windlass.git import merges, repository, squashes
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
-from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
@@ -67,6 +64,7 @@ class Merges:
         prove: Callable[[RepoId], None] = lambda _: None,
     ) -> None:
         self._context = context
+        self._targets = MergeTargets(context)
         self._fetcher = fetcher
         self._ending = ending
         self._prove_target = prove
@@ -101,8 +99,8 @@ class Merges:
         if scope.caller is not None and scope.caller.uid == agent.uid:
             raise Denied(f"{agent.id} cannot merge itself", "its manager or the person merges it")
         lookup.require_reachable(scope, agent, live, doing="merge")
-        refuse_inside(agent, request.get("cwd", ""))
-        into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
+        merge_refusals.refuse_inside(agent, request.get("cwd", ""))
+        into = self._targets.find(scope, agent, request.get("into"), request.get("cwd", ""))
         owner = self._owner_of(agent.repo, into)
         if owner is not None:
             lookup.refuse_ending(context, owner)
@@ -156,12 +154,12 @@ class Merges:
         agent = lookup.agent(self._context, scope, request.get("agent"))
         self._refuse_branch(agent, request)
         lookup.require_reachable(scope, agent, lookup.live(self._context, scope), doing="look into")
-        into = self.target(scope, agent, request.get("into"), request.get("cwd", ""))
+        into = self._targets.find(scope, agent, request.get("into"), request.get("cwd", ""))
         repo = repos.by_id(self._context, agent.repo)
         git = repos.git(repo)
         patterns = self._config(agent).landing.protected
         self._fetch_both(agent, into)
-        source, target = (f"refs/heads/{branch}" for branch in (_branch(agent), into))
+        source, target = (f"refs/heads/{branch}" for branch in (branch_of(agent), into))
         outcome = merges.check(squashes.seen(git), source=source, target=target)
         problems = []
         try:
@@ -169,7 +167,7 @@ class Merges:
             with self._holding_owner(agent, into):
                 self._refuse(git, agent, into)
                 plan = _prepare(git, agent, into=into, time=0)
-                _refuse_another(agent, plan, request.get("expect"))
+                merge_refusals.refuse_another(agent, plan, request.get("expect"))
                 self._rehearse(git, plan, agent, into)
         except Conflict as error:
             problems.append(error.message)
@@ -178,16 +176,16 @@ class Merges:
             "into": into,
             "gated": gates.guards(gates.read(self._context, repo), into),
             "tip": outcome.tip,
-            "uncommitted": uncommitted(self._status(agent)),
+            "uncommitted": merge_refusals.uncommitted(self._status(agent)),
             "problems": problems,
-            "protected": _protected(git, outcome.tip, into, patterns),
+            "protected": merge_refusals.protected_paths(git, outcome.tip, into, patterns),
             "clean": outcome.clean,
             "conflicts": outcome.conflicts,
             "ahead": outcome.ahead,
             "behind": outcome.behind,
             "files": outcome.files,
         }
-        if lost := _submodules_apart(git, outcome.tip, target):
+        if lost := merge_refusals.submodules_apart(git, outcome.tip, target):
             reply["submodules"] = lost
         return reply
 
@@ -196,63 +194,6 @@ class Merges:
         wanted, git = request.get("agent"), repos.git(repos.by_id(self._context, agent.repo))
         if wanted not in (None, "self", agent.id) and repository.branch_exists(git, wanted):
             raise NotFound(f"{printable_line(wanted)} is a branch, and no agent", lookup.HINT)
-
-    def target(self, scope: Scope, agent: Agent, named: str | None, cwd: str) -> str:
-        """The branch to merge into, and that the caller may: a person may merge into any."""
-        live = lookup.live(self._context, scope)
-        into = self._target(scope, agent, named, cwd, live)
-        if scope.caller is not None:
-            self._refuse_stranger(scope.caller, into, live)
-        return into
-
-    def _target(
-        self, scope: Scope, agent: Agent, named: str | None, cwd: str, live: list[Agent]
-    ) -> str:
-        """The branch that is meant: the one named, the parent's, or the checked-out one."""
-        repo = repos.by_id(self._context, agent.repo)
-        git = repos.git(repo)
-        if named is not None:
-            return self._named(git, scope, agent, named)
-        branch = usual_target(repo, agent, live, cwd)
-        if branch is None:
-            raise UserError(
-                f"HEAD of {git.root} is detached, so there is no branch to merge into",
-                "name one: wl merge AGENT --into BRANCH",
-            )
-        return branch
-
-    def _refuse_stranger(self, caller: Agent, into: str, live: list[Agent]) -> None:
-        """Refuses an agent every branch but its own and those of agents below it."""
-        own = caller.branch or repos.current_branch(
-            repos.by_id(self._context, caller.repo), caller.workspace
-        )
-        allowed = [a.branch for a in crew.below(caller, live) if a.branch is not None]
-        allowed = [own, *allowed] if own is not None else allowed
-        if into not in allowed:
-            raise Denied(
-                f"{caller.id} may not merge into {printable_line(into)}: agents merge into their"
-                " own branch and into those of agents below them",
-                f"merge into {' or '.join(allowed) or 'a branch of an agent below'},"
-                " or ask the person",
-            )
-
-    def _named(self, git: Repository, scope: Scope, agent: Agent, named: str) -> str:
-        if repository.branch_exists(git, named):
-            target = named
-        else:
-            target = _branch(self._agent_named(scope, named))
-        if target == agent.branch:
-            raise UserError(f"{target} cannot be merged into itself", "name another branch")
-        return target
-
-    def _agent_named(self, scope: Scope, named: str) -> Agent:
-        try:
-            return lookup.agent(self._context, scope, named)
-        except NotFound:
-            raise NotFound(
-                f"no branch and no agent {named!r}",
-                f"`git branch {named}` makes the branch; `wl list` shows the agents",
-            ) from None
 
     def _check(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
@@ -276,7 +217,7 @@ class Merges:
         self._refuse(git, agent, into)
         verdict = work.data.get("verdict", UNPROVEN)
         plan = _prepare(git, agent, into=into, time=work.data["time"], verdict=verdict)
-        _refuse_another(agent, plan, work.data.get("expect"))
+        merge_refusals.refuse_another(agent, plan, work.data.get("expect"))
         self._rehearse(git, plan, agent, into)
         self._refuse_protected(git, plan, agent, work)
         return plan
@@ -284,7 +225,7 @@ class Merges:
     def _apply(self, work: RunningIntent) -> None:
         agent, git = self._agent(work)
         plan = shapes.convert(work.data["plan"], MergePlan)
-        marked = _marked(git, plan.old, plan.new, self._patterns(work, agent))
+        marked = merge_refusals.marked(git, plan.old, plan.new, self._patterns(work, agent))
         merges.apply(git, plan, box=self._box(agent.repo, work.data["into"]))
         if work.data.get("verdict") == UNGATED:
             self._prove_target(agent.repo)
@@ -374,7 +315,7 @@ class Merges:
         leaves = work.data.get("leaves_box")
         if not (work.data.get("agents_own") or leaves):
             return
-        if marked := _marked(git, plan.old, plan.new, patterns):
+        if marked := merge_refusals.marked(git, plan.old, plan.new, patterns):
             lets = "lets out of a box" if leaves else "lets in"
             more = f" and {len(marked) - 5} more" if len(marked) > 5 else ""
             raise Denied(
@@ -398,7 +339,7 @@ class Merges:
         }
 
     def _refuse(self, git: Repository, agent: Agent, into: str) -> None:
-        _refuse(git, agent, work=self._status(agent))
+        merge_refusals.refuse_left_work(git, agent, work=self._status(agent))
         if (place := repository.checkouts(git).get(into)) is not None:
             target, box = self._boxed_on(agent.repo, into), self._box(agent.repo, into)
             read = boxes.reading(self._context, target) if target is not None else None
@@ -419,17 +360,6 @@ def _leaves_box(agent: Agent, caller: Agent, owner: Agent | None) -> bool:
     """
     boxed = agent.isolation == "box"
     return boxed and (caller.isolation != "box" or owner is None or owner.isolation != "box")
-
-
-def usual_target(repo: Repo, agent: Agent, live: list[Agent], cwd: str) -> str | None:
-    """The branch that an agent's work goes to where none is named: its parent's, or the person's.
-
-    None where HEAD is detached.
-    """
-    parent = next((a for a in live if a.uid == agent.parent), None)
-    if parent is not None and parent.branch is not None:
-        return parent.branch
-    return repos.current_branch(repo, cwd)
 
 
 def _owner(data: Mapping[str, Any]) -> list[Uid]:
@@ -474,26 +404,6 @@ def _told(error: Exception) -> WindlassError:
     return Internal(f"{type(error).__name__}: {error}", "`wl daemon logs` has the details")
 
 
-def _protected(git: Repository, tip: str, into: str, patterns: list[str]) -> list[str]:
-    """The protected paths that a merge of a commit would change."""
-    target = repository.require(git, f"refs/heads/{into}")
-    base = merges.compared_with(squashes.seen(git), tip=tip, target=target)
-    return [] if base is None else _marked(git, base, tip, patterns)
-
-
-def _marked(git: Repository, old: str, new: str, patterns: list[str]) -> list[str]:
-    return protected.among(changes.touched(git, old, new), patterns)
-
-
-def _refuse_another(agent: Agent, plan: MergePlan, expect: str | None) -> None:
-    """Refuses a commit that came after the one that somebody has looked at."""
-    if expect is not None and plan.tip != expect:
-        raise Conflict(
-            f"{agent.branch} is at {plan.tip}, not at {printable_line(expect)}",
-            f"look again: wl diff {agent.id}; name the whole id of its tip",
-        )
-
-
 def _prepare(
     git: Repository, agent: Agent, *, into: str, time: int, verdict: str = UNPROVEN
 ) -> MergePlan:
@@ -504,69 +414,9 @@ def _prepare(
     )
     return merges.prepare(
         squashes.seen(git),
-        source=f"refs/heads/{_branch(agent)}",
+        source=f"refs/heads/{branch_of(agent)}",
         target_branch=into,
         message=message,
         author=repository.identity(git) or ("windlass", "windlass@windlass.invalid"),
         time=time,
     )
-
-
-def _refuse(git: Repository, agent: Agent, *, work: WorkStatus) -> None:
-    """Refuses what would leave work of an agent behind: uncommitted, or beside its branch."""
-    if not work.clean:
-        names = uncommitted(work)
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-        under_way = f"a {work.operation} is under way" if work.operation else ""
-        what = "; ".join(part for part in (shown, under_way) if part)
-        raise Conflict(
-            f"{agent.id} has uncommitted work: {what}",
-            f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
-        )
-    tip = repository.resolve(git, f"refs/heads/{_branch(agent)}")
-    if work.head and tip and not _contains(git, tip, work.head):
-        raise Conflict(
-            f"{agent.id}'s workspace is on {work.branch or 'a detached HEAD'}, with commits that"
-            f" {agent.branch} lacks",
-            f"bring them over: wl exec {agent.id} -- git checkout -B {agent.branch}",
-        )
-
-
-def _contains(git: Repository, tip: str, head: str) -> bool:
-    """Whether a branch has a workspace's HEAD; a commit that was never fetched is not here."""
-    return repository.resolve(git, head) is not None and repository.is_ancestor(git, head, tip)
-
-
-def _submodules_apart(git: Repository, tip: str, target: str) -> list[str]:
-    """The submodules that a merge would move to a commit that is nowhere but where it was made."""
-    there = {(found.path, found.commit) for found in submodules.of_commit(git, target)}
-    apart = submodules.unknown(git, tip)
-    return [found.path for found in apart if (found.path, found.commit) not in there]
-
-
-def uncommitted(work: WorkStatus) -> list[str]:
-    """The paths of a workspace that hold something which no commit has."""
-    changed = {*work.staged, *work.unstaged, *work.untracked, *work.conflicted}
-    return sorted({*changed, *work.nested, *work.unread})
-
-
-def refuse_inside(agent: Agent, cwd: str) -> None:
-    """Refuses to pull the floor from under the caller."""
-    if not agent.owns_workspace or not cwd:
-        return
-    inside = os.path.realpath(agent.workspace)
-    here = os.path.realpath(cwd)
-    if here == inside or here.startswith(inside + os.sep):
-        raise Conflict(
-            f"you are inside {agent.id}'s own workspace, which a merge removes",
-            "cd out of it first",
-        )
-
-
-def _branch(agent: Agent) -> str:
-    if agent.branch is None:
-        raise Conflict(
-            f"{agent.id} works in your own checkout and has no branch",
-            "its commits are where you are already",
-        )
-    return agent.branch

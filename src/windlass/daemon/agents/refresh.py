@@ -23,7 +23,7 @@ from windlass.core.landing.changes import OPEN
 from windlass.core.printable import printable_line
 from windlass.core.states import RESTING
 from windlass.daemon.agents import endings
-from windlass.daemon.agents.merge import uncommitted
+from windlass.daemon.agents.merge_refusals import uncommitted
 from windlass.daemon.gate import gates, green
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.branch_moves import BranchMove

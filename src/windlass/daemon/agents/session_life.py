@@ -32,7 +32,7 @@ from windlass.daemon.kernel import repos, untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import boxes, instructions
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.launch.session_request import session_request
+from windlass.daemon.launch.session_request import first_words, session_request
 from windlass.daemon.policy import decisions
 from windlass.daemon.states import observations, output_source
 from windlass.store import rows
@@ -120,7 +120,7 @@ class SessionLife:
             below = self._context.folders.agent(agent.uid)
             conversation = driver.transcript(request)
             if request.resume and not _is_begun(driver.dialect, conversation, below=below):
-                request = _anew(self._context, agent, request)
+                request = _anew(self._context, agent, session, request)
             launch = driver.launch(request)
             remarks = launch.remarks
             self._context.sessions.start(
@@ -206,7 +206,9 @@ def _is_begun(dialect: Dialect, transcript: str, *, below: Path) -> bool:
     return len(begins) == _BEGINNING or any(map(dialect.is_message, begins.splitlines()))
 
 
-def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionRequest:
+def _anew(
+    context: Context, agent: Agent, session: Session, request: SessionRequest
+) -> SessionRequest:
     """Has a conversation start once more, under an id that nothing was kept under yet."""
     new = str(uuid.uuid4())
     lost = drivers.get(agent.driver).transcript(request)
@@ -217,7 +219,9 @@ def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionReq
         writing.emit(event, repo=agent.repo, agent=agent.uid)
 
     context.store.write(change)
-    return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)
+    return msgspec.structs.replace(
+        request, resume=False, prompt=first_words(agent, session), session_id=new
+    )
 
 
 def _begun(connection: sa.Connection, agent: Agent) -> Session:

@@ -25,8 +25,8 @@ from windlass.core.mail.mentions import as_prompt
 from windlass.core.printable import printable_line
 from windlass.core.reasons import Reason
 from windlass.core.states import Observation, Source, State
+from windlass.daemon.agents import branch_start, forks, person_changes
 from windlass.daemon.agents import limits as agent_limits
-from windlass.daemon.agents import person_changes
 from windlass.daemon.agents.endings import Endings, still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.gate import gates, green
@@ -51,8 +51,7 @@ from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets, windows
 from windlass.git import carried as carry
-from windlass.git import repository, runner, submodules, workspaces
-from windlass.git.repository import Repository
+from windlass.git import repository, submodules, versions, workspaces
 from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
@@ -63,13 +62,6 @@ _MOST_TOLD = 100
 
 Lands = Callable[[Writing, Agent, str], None]
 """Has what an agent will have land on a branch when it is done: landing lies above agents."""
-
-
-class _Fork(NamedTuple):
-    """The conversation that an agent begins with, and whose it is where that had a box alone."""
-
-    transcript: str | None = None
-    out_of_box: str = ""
 
 
 class ForRun(NamedTuple):
@@ -163,14 +155,18 @@ class Spawns:
         limits = agent_limits.of_new(context, request, driver=driver, mode=mode, givers=givers)
         if parent is not None:
             self._fetcher.fetch(parent)
-        fork = self._fork(scope, request.get("fork"), driver, choice.level)
+        fork = forks.find(context, scope, request.get("fork"), driver, choice.level)
         name = ids.agent_id(wanted) if (wanted := request.get("name")) else None
         script = scripts.chosen(request, repo, driver, scope.caller)
-        begins_at = _base(
+        begins_at = branch_start.find(
             git,
             head,
             parent,
-            gate.target.branch if run and gate else _person_branch(repo, scope, request),
+            (
+                gate.target.branch
+                if run and gate
+                else branch_start.person_branch(repo, scope, request)
+            ),
             proven=partial(green.instead_of, context, repo.id, git),
         )
         branches, target = repos.agent_branches(git), _target(context, repo, request)
@@ -323,26 +319,6 @@ class Spawns:
             )
         return wanted
 
-    def _fork(self, scope: lookup.Scope, wanted: str | None, driver: str, level: Level) -> _Fork:
-        """The transcript to begin with, copied by nobody: the agent CLI forks it itself."""
-        if wanted is None:
-            return _Fork()
-        source = lookup.any_agent(self._context, scope, wanted)
-        lookup.require_reachable(scope, source, lookup.live(self._context, scope), doing="fork")
-        if source.driver != driver or not drivers.get(driver).abilities.fork:
-            raise UserError(
-                f"{driver} cannot begin with the conversation of {source.id} ({source.driver})",
-                "fork an agent of the same driver; `wl drivers` shows which can",
-            )
-        if source.ended_at is not None:
-            raise UserError(
-                f"{source.id} has ended, and its conversation lies in the archive",
-                f"bring it back first: wl undo, or wl trash restore {source.id}",
-            )
-        leaves = source.isolation == "box" and level != "box"
-        transcript = session_request.transcript(self._context, source)
-        return _Fork(transcript, source.id if leaves else "")
-
     def _agent(self, work: RunningIntent) -> tuple[Agent, Repo]:
         uid = Uid(work.data["uid"])
         agent = self._context.store.read(lambda c: rows.agent(c, uid))
@@ -491,7 +467,7 @@ def _created(agent: Agent, parent: Agent | None) -> AgentCreated:
 
 
 def _require_programs(context: Context) -> None:
-    runner.require_version()
+    versions.require_version()
     context.sessions.terminal.require_version()
 
 
@@ -510,38 +486,3 @@ def _driver(context: Context, request: SpawnRequest, configured: str) -> str:
         trial = "or see how it goes without it, and without an account: wl new --driver standin ..."
         raise DriverError(error.message, f"{error.hint}\n{trial}") from None
     return name
-
-
-def _person_branch(repo: Repo, scope: lookup.Scope, request: SpawnRequest) -> str | None:
-    if scope.caller is not None:
-        return repository.head_branch(repos.git(repo))
-    return repos.current_branch(repo, request.get("cwd", repo.root))
-
-
-class _Beginning(NamedTuple):
-    """The commit that an agent's branch begins at, and how we came to that."""
-
-    commit: str
-    told: str
-
-
-def _base(
-    git: Repository,
-    head: str,
-    parent: Agent | None,
-    branch: str | None,
-    *,
-    proven: Callable[[str], str | None],
-) -> _Beginning:
-    """Where a new branch starts; `proven` gives the last good commit before a red one."""
-    if parent is not None and parent.branch is not None:
-        tip = repository.resolve(git, f"refs/heads/{parent.branch}")
-        if tip is not None:
-            return _Beginning(tip, f"{parent.id}'s branch {parent.branch}")
-    tip, told = head, "HEAD (detached)"
-    if branch is not None:
-        tip, told = repository.resolve(git, f"refs/heads/{branch}") or head, f"HEAD ({branch})"
-    if (before := proven(tip)) is not None:
-        told = f"{green.REF}, the last proven commit: {branch or 'HEAD'} is red"
-        return _Beginning(before, told)
-    return _Beginning(tip, told)

@@ -9,7 +9,7 @@ from typing import Any
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, JudgeRequest
 from windlass.core.errors import Conflict
-from windlass.core.events import ChangeApproved, ChangeStopped, ConfigAccepted
+from windlass.core.events import ChangeApproved, ConfigAccepted
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import OPEN, Approval, Change, ChangeId
@@ -20,7 +20,7 @@ from windlass.daemon.kernel import accepted_lines, lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import gate_changes, submissions, views
+from windlass.daemon.landing import departures, gate_changes, submissions, views
 from windlass.git import gate_trees
 from windlass.store import changes as rows
 from windlass.store.store import Writing
@@ -148,8 +148,7 @@ def _drop(writing: Writing, change: Change, why: str) -> None:
 def _stop(writing: Writing, change: Change, *, state: core.State, why: str, **columns: Any) -> None:
     rows.move(writing, change, state=state, why=why, **columns)
     if change.state in OPEN or state == "dropped":
-        event = ChangeStopped(change=change.id, target=change.target, state=state, why=why)
-        writing.emit(event, repo=change.repo, subject=core.subject(change.id))
+        departures.tell(writing, change, state=state, why=why)
     if state == "dropped":
         for waiting in rows.listed(writing.connection, change.repo, states=OPEN):
             if change.id in waiting.needs:

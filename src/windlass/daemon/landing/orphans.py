@@ -7,7 +7,6 @@ back. What was proposed stays: it lands by the head that was proposed. The perso
 from __future__ import annotations
 
 from windlass.core.crew import Agent
-from windlass.core.events import ChangeStopped
 from windlass.core.ids import Uid
 from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
@@ -17,6 +16,7 @@ from windlass.core.mail.notices import Type
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing import departures
 from windlass.daemon.mail import notices
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
@@ -64,8 +64,7 @@ def _settle(writing: Writing, change: Change, author: Agent) -> None:
     if change.state == "draft":
         why = f"{author.id} ended before it proposed this"
         rows.move(writing, change, state="dropped", why=why, orphaned=True)
-        dropped = ChangeStopped(change=change.id, target=change.target, state="dropped", why=why)
-        writing.emit(dropped, repo=change.repo, subject=core.subject(change.id))
+        departures.tell(writing, change, state="dropped", why=why)
     elif change.state not in core.UNFINISHED:
         return
     waits = change.state not in (*core.OPEN, "draft", "proposed")

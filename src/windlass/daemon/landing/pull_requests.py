@@ -15,7 +15,6 @@ import sqlalchemy as sa
 
 from windlass.core import shapes
 from windlass.core.errors import WindlassError
-from windlass.core.events import ChangeStopped
 from windlass.core.forge import Draft, PullRequest
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
@@ -30,7 +29,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import landed, messages, pushes
+from windlass.daemon.landing import departures, landed, messages, pushes
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import gate_trees, merges, remotes, repository
@@ -250,8 +249,7 @@ def _propose(writing: Writing, repo: RepoId, state: RequestState, name: str, *, 
         tree=state.tree,
         verdict=state.verdict,
     )
-    event = ChangeStopped(change=found.id, target=found.target, state="proposed", why=why)
-    writing.emit(event, repo=repo, subject=core.subject(found.id))
+    departures.tell(writing, found, state="proposed", why=why)
 
 
 def _waiting(connection: sa.Connection, repo: RepoId, state: RequestState) -> list[str]:

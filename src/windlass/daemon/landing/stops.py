@@ -17,10 +17,8 @@ from windlass.core import shapes
 from windlass.core.config import Config
 from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
-from windlass.core.events import ChangeStopped
 from windlass.core.gate.spec import GateSpec
 from windlass.core.ids import RepoId, Uid
-from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Ticket
 from windlass.core.landing.job import Stopped
@@ -31,7 +29,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import authors, tickets
+from windlass.daemon.landing import authors, departures, findings, tickets
 from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.tickets import Evidence
 from windlass.daemon.launch import clones
@@ -40,7 +38,6 @@ from windlass.git import mainline, repository
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
-from windlass.store import verdicts
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
@@ -108,11 +105,11 @@ class Stops:
         self, repo: Repo, stopped: Stopped, *, tip: str, gate: GateSpec | None
     ) -> Evidence:
         """What is known of why a change stops, from the gate and from git."""
-        tree = stopped.tried.tree if stopped.tried is not None else ""
-        newest = partial(verdicts.newest_not_green, repo=repo.id, tree=tree)
-        verdict = self._context.store.read(newest)
+        found = self._context.store.read(
+            partial(findings.of_try, repo=repo.id, tried=stopped.tried)
+        )
         landed = _landed_there(repos.git(repo), stopped, tip) if tip and stopped.paths else ()
-        return Evidence(base=tip, verdict=verdict, gate=gate, landed=landed)
+        return Evidence(base=tip, finding=found, gate=gate, landed=landed)
 
     def _show_target(self, repo: RepoId) -> None:
         """Shows boxed authors the target as it is: the ticket asks them to merge just that."""
@@ -155,7 +152,11 @@ class Stops:
 def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _Told | None:
     """Takes a change out of the queue, unless it has another revision or state by now."""
     found = rows.find(writing.connection, repo, ChangeId(stopped.change))
-    if found is None or found.head != stopped.head or found.state not in _STOPPABLE:
+    if found is None:
+        return None
+    if found.head != stopped.head or found.state not in _STOPPABLE:
+        if found.state not in OPEN:  # the queue has it still, and nobody has said so
+            departures.tell(writing, found, state=found.state, why=found.why)
         return None
     columns: dict[str, Any] = {"state": stopped.state, "why": ticket.why, "ticket": ticket}
     if stopped.state in _CAME_BACK:
@@ -167,8 +168,7 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         columns |= {"edits": (*found.edits, *edits), "approval": None}
         columns["alone"] = found.alone or PROJECT_FILE in edits
     rows.move(writing, found, **columns)
-    event = ChangeStopped(change=found.id, target=found.target, state=stopped.state, why=ticket.why)
-    writing.emit(event, repo=repo, subject=core.subject(found.id))
+    departures.tell(writing, found, state=stopped.state, why=ticket.why)
     uid = found.author
     author = agent_rows.agent(writing.connection, uid) if uid is not None else None
     stopped_now = msgspec.structs.replace(found, **columns)
@@ -176,8 +176,7 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         if found.id in waiting.needs:
             why = f"it needs {found.id}, which is {stopped.state}"
             rows.move(writing, waiting, state="held", why=why)
-            held = ChangeStopped(change=waiting.id, target=waiting.target, state="held", why=why)
-            writing.emit(held, repo=repo, subject=core.subject(waiting.id))
+            departures.tell(writing, waiting, state="held", why=why)
     return _Told(stopped_now, author)
 
 

@@ -27,7 +27,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import guards, tries, views
+from windlass.daemon.landing import departures, guards, tries, views
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, squashes
@@ -171,7 +171,10 @@ class Submissions:
             return known
         else:
             put = _revised(writing, known, change)
-        return enter(writing, put)
+        entered = enter(writing, put)
+        if known is not None and known.state in core.OPEN and entered.state == "held":
+            departures.tell(writing, entered, state="held", why=entered.why)
+        return entered
 
     def _proposed(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
         """What somebody means by a name: an agent, a change, a branch; none is the agent itself."""

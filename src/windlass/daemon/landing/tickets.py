@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from windlass.core.gate.spec import GateSpec
-from windlass.core.gate.verdicts import Verdict
+from windlass.core.landing import holds
 from windlass.core.landing.changes import Change, Ticket
 from windlass.core.landing.job import Stopped
 from windlass.core.printable import printable_line
@@ -19,12 +19,22 @@ _TAIL_LINES = 40
 _TESTS = 20
 
 
+class Finding(NamedTuple):
+    """How the check ended, or the setup before it, that a tree is not green for."""
+
+    check: str
+    outcome: str
+    why: str = ""
+    failed: tuple[str, ...] = ()
+    log: str = ""
+
+
 class Evidence(NamedTuple):
     """What a ticket is made of, beyond what the queue says."""
 
     base: str = ""
     """The target's tip that it was tried on."""
-    verdict: Verdict | None = None
+    finding: Finding | None = None
     gate: GateSpec | None = None
     landed: tuple[str, ...] = ()
     """What landed where it conflicts."""
@@ -32,18 +42,20 @@ class Evidence(NamedTuple):
 
 def ticket(stopped: Stopped, evidence: Evidence) -> Ticket:
     """What is known of why a change stops."""
-    tried, base, found = stopped.tried, evidence.base, evidence.verdict
+    tried, base, found = stopped.tried, evidence.base, evidence.finding
     if stopped.state == "conflict":
         why, paths = stopped.why or f"it conflicts in {_few(stopped.paths)}", stopped.paths
         return Ticket(why=why, base=base, paths=paths, landed=evidence.landed)
     if tried is None:
         return Ticket(why=stopped.why or "the target has all of it already", base=base)
     outcome = tried.outcome or ""
-    if found is None or stopped.state == "held":
+    is_unjudged = stopped.why == holds.COULD_NOT_RUN
+    if found is None or (stopped.state == "held" and not is_unjudged):
         why = stopped.why or f"the gate: {outcome}"
         return Ticket(why=why, base=base, tree=tried.tree, outcome=outcome)
+    why = f"{stopped.why}: {found.why}" if is_unjudged and found.why else stopped.why
     return Ticket(
-        why=stopped.why or _told(found),
+        why=why or _told(found),
         base=base,
         tree=tried.tree,
         outcome=outcome,
@@ -105,12 +117,12 @@ def _few(paths: tuple[str, ...]) -> str:
     return f"{shown}{f' and {more} more' * (more > 0)}"
 
 
-def _told(found: Verdict) -> str:
+def _told(found: Finding) -> str:
     failed = f": {printable_line(found.failed[0])}" if found.failed else ""
     return f"{found.check} {found.outcome}{failed or f': {found.why}' * bool(found.why)}"
 
 
-def _command(found: Verdict, gate: GateSpec | None) -> str:
+def _command(found: Finding, gate: GateSpec | None) -> str:
     checks = gate.checks if gate is not None else ()
     return next((check.run for check in checks if check.name == found.check), found.check)
 

@@ -68,12 +68,14 @@ class Tries:
         tries: list[Try] = []
         stopped: list[Stopped] = []
         later: list[str] = []
-        for group in work.data["groups"]:
+        for asked in work.data["groups"]:
+            group, gone = self._present(repo.id, asked, heads)
+            stopped += gone
             made = stacked(self._context, git, repo.id, tip=tip, names=group, heads=heads, at=time)
             stack = made.stack
             stopped += _not_tried(stack, heads)
             later += stack.later
-            if not stack.group and group:
+            if not stack.group and asked:
                 continue
             steering = _steering(git, made)
             try:
@@ -86,6 +88,15 @@ class Tries:
             self._mark_gating(repo.id, stack.group, heads)
         came = {"tip": tip, "tries": tries, "stopped": stopped, "later": later}
         work.keep(came=msgspec.to_builtins(came))
+
+    def _present(
+        self, repo: RepoId, names: Sequence[str], heads: Mapping[str, str]
+    ) -> tuple[list[str], list[Stopped]]:
+        """Those of a group that wait with these heads; the queue hears of others that left."""
+        found = self._context.store.read(partial(rows.open_ones, repo=repo))
+        waiting = {change.id for change in found if change.head == heads.get(change.id)}
+        gone = [Stopped(change=n, head=heads[n], state="held") for n in names if n not in waiting]
+        return [name for name in names if name in waiting], gone
 
     def _judged(self, gate: Gate, git: Repository, made: StackedGroup, *, is_steered: bool) -> Try:
         """Has a tree judged by the gate, and by its own where it makes another one of it."""

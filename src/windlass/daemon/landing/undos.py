@@ -16,7 +16,6 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, JudgeRequest
 from windlass.core import shapes
 from windlass.core.errors import Conflict
-from windlass.core.events import ChangeStopped
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Approval, Change, ChangeId
@@ -26,7 +25,7 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import views
+from windlass.daemon.landing import departures, views
 from windlass.daemon.landing.submissions import Submissions
 from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
@@ -180,8 +179,7 @@ def _take_back(writing: Writing, *, work: RunningIntent) -> None:
         return
     why = work.data["why"] or "taken back by the person: the target is where it was before"
     rows.move(writing, change, state="dropped", why=why)
-    event = ChangeStopped(change=change.id, target=change.target, state="dropped", why=why)
-    writing.emit(event, repo=repo, subject=core.subject(change.id))
+    departures.tell(writing, change, state="dropped", why=why)
 
 
 def _revert(landed: Change, work: RunningIntent, *, at: float) -> Change:

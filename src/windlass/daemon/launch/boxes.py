@@ -38,8 +38,8 @@ from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import beside, environment
 from windlass.git import clones
+from windlass.git.environment import ReadBox
 from windlass.git.homecoming import SendBox
-from windlass.git.runner import ReadBox
 from windlass.store.rows import Repo
 
 _SHOWN = (

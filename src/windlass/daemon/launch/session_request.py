@@ -94,6 +94,11 @@ def _part(session: Session) -> dict[str, str]:
     }
 
 
+def first_words(agent: Agent, session: Session) -> str:
+    """What a conversation begins with: the agent's goal, or what a run wants of this session."""
+    return session.part.prompt if session.part is not None else agent.goal
+
+
 def session_request(context: Context, agent: Agent, session: Session) -> SessionRequest:
     """Everything that a driver needs to know to start or find a session."""
     resume = session.number > 1 if session.part is None else session.part.resumes
@@ -108,7 +113,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         mode=agent.mode,
         hooks=_hooks(context, agent, session),
         rewake=_rewake(context, agent, session),
-        prompt=None if resume else agent.goal,
+        prompt=None if resume else first_words(agent, session),
         resume=resume,
         system_prompt_file=str(context.folders.instructions(agent.uid)),
         model=agent.model,

@@ -12,10 +12,13 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.runs import RunReply, RunRequest
 from windlass.core import jobs as core_jobs
+from windlass.core.config import Config
 from windlass.core.errors import ConfigError, NotFound, WindlassError
 from windlass.core.events import ScheduleAsked
-from windlass.core.ids import RepoId
+from windlass.core.ids import RepoId, RoleName
 from windlass.core.pipeline import engine
+from windlass.core.pipeline.step_roles import StepRole
+from windlass.core.pipeline.steps import Inline, Pipeline
 from windlass.core.runs import admission, run, schedule, task_copy
 from windlass.core.runs.admission import Admission
 from windlass.core.runs.run import RunState
@@ -28,7 +31,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.runs import markers
-from windlass.project import boards, folder, pipelines
+from windlass.project import boards, folder, pipelines, step_roles
 from windlass.project.boards import BoardFile
 from windlass.store import jobs as job_rows
 from windlass.store.rows import Repo
@@ -163,6 +166,7 @@ class Schedules:
     def _runs(self, repo: Repo, state: ScheduleState, file: BoardFile, chosen: Admission) -> _Round:
         gate = gates.find(self._context, repo)
         most = gate.config.landing.max_attempts if gate is not None else 1
+        config = settings.usable(self._context.folders.home, repo.root).config
         runs, problems = [], []
         for name in chosen.start:
             copy = task_copy.of(file.board.by_id[name])
@@ -171,10 +175,12 @@ class Schedules:
             except WindlassError as error:
                 problems.append(f"{name}: {error.message}")
                 continue
+            roles = _roles(found.pipeline, copy.role, file.folder, config)
             runs.append(
                 RunState(
                     task=copy,
-                    pipeline=found.pipeline,
+                    pipeline=step_roles.applied(found.pipeline, file.folder),
+                    roles=roles,
                     place=engine.start(found.pipeline, frozenset(state.enabled)),
                     driver=state.driver,
                     mode=state.mode,
@@ -191,6 +197,19 @@ def _asked(work: RunningIntent) -> RunReply:
 def _admitted(work: RunningIntent) -> dict[str, Any]:
     names = ("running", "waiting", "waits", "blocked", "problem")
     return {name: work.data[name] for name in names}
+
+
+def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict[str, StepRole]:
+    """What the roles of a run say about steps; what nobody knows is found when it is to begin."""
+    wanted = {of_task, engine.GENERIC_FIX.agent}
+    for step in pipeline.steps:
+        wanted |= {step.agent}
+        wanted |= {each.agent for each in step.on_result.values() if isinstance(each, Inline)}
+    known = wanted.intersection(step_roles.names(place))
+    return {
+        name: step_roles.find(name, place, configured=config.roles.get(RoleName(name)))
+        for name in known
+    }
 
 
 def _subject(task: str) -> str:

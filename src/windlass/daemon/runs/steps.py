@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from windlass.api.verbs import Caller
 from windlass.api.wire.agents import SpawnRequest
 from windlass.core import jobs
@@ -40,7 +42,7 @@ from windlass.daemon.landing import tickets
 from windlass.daemon.launch import clones, project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, records, step_roles
+from windlass.daemon.runs import markers, records, step_roles, taken_back
 from windlass.git import workspaces
 from windlass.store import changes as change_rows
 from windlass.store import rows
@@ -50,13 +52,15 @@ from windlass.store.store import Writing
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
 _COMMIT = (
-    "git add -A && {{ git diff --cached --quiet ||"
-    " git -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}"
+    "git add -A && {{ git diff --cached --quiet || {{ set --;"
+    " git var GIT_AUTHOR_IDENT >/dev/null 2>&1 ||"
+    " set -- -c user.name={agent} -c user.email={agent}@windlass.invalid;"
+    " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
 )
+"""Commits what is there, if anything; where nobody has an identity, as the agent."""
 _COMMITS_WITHIN = 120.0
 PLANS = ".windlass/plans"
 _LARGEST_PLAN = 256 << 10
-_GO_ON = "The model could not be asked just now. Go on with the task where you were."
 
 
 class RunSteps:
@@ -109,6 +113,7 @@ class RunSteps:
                 core.CLOSE,
                 (
                     Step("stop", self._stop),
+                    Step("take back", self._take_back, needed=lambda data: data["readonly"]),
                     Step("commit", self._commit, needed=_commits),
                     Step("keep", self._keep),
                 ),
@@ -127,10 +132,11 @@ class RunSteps:
 
     def _make_agent(self, work: RunningIntent) -> None:
         run, task = _run(work), work.data["task"]
+        copy = convert(work.data["copy"], TaskCopy)
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         request: SpawnRequest = {
             "cwd": repo.root,
-            "goal": records.document(self._context, run),
+            "goal": f"{task}: {copy.title}",
             "role": work.data["role"],
             "mode": work.data["mode"],
         }
@@ -171,6 +177,7 @@ class RunSteps:
             visit=data["visit"],
             role=data["role"],
             conversation=str(uuid.uuid4()),
+            tip=taken_back.tip(self._context, self._fetcher, agent),
         )
         prompt = prompts.beginning(
             part,
@@ -178,9 +185,11 @@ class RunSteps:
             reports=records.reports(self._context, run),
             ticket=self._ticket(agent, data["change"]),
             readonly=data["readonly"],
+            allowed=data["results"],
         )
         columns = step_roles.columns(self._context, agent, data["role"])
-        columns |= {"goal": prompt, "conversation": part.conversation}
+        columns |= {"conversation": part.conversation}
+        part = msgspec.structs.replace(part, prompt=prompt)
 
         def change(writing: Writing) -> Agent:
             return rows.change_agent(writing, agent.uid, **columns)
@@ -219,7 +228,13 @@ class RunSteps:
 
     def _say(self, work: RunningIntent) -> None:
         agent = self._live(work)
-        text = _GO_ON if work.data["goes_on"] else prompts.once_more(last_words.GIVEN)
+        allowed = work.data["results"]
+        texts = {
+            "model": prompts.AFTER_FAILURE,
+            "more": prompts.go_on(allowed),
+            "result": prompts.once_more(allowed),
+        }
+        text = texts[work.data["asks"]]
 
         def change(writing: Writing) -> None:
             if "said_at" not in work.data:
@@ -237,10 +252,17 @@ class RunSteps:
     def _stop(self, work: RunningIntent) -> None:
         self._life.stop(self._live(work))
 
+    def _take_back(self, work: RunningIntent) -> None:
+        """Has a step that only looks leave tree and branch as it found them."""
+        agent = self._live(work)
+        session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
+        if session is not None and session.part is not None and session.part.tip:
+            taken_back.take_back(work, self._fetcher, agent, session.part.tip)
+
     def _commit(self, work: RunningIntent) -> None:
         """Commits what the step left, in the agent's own place and with what it may reach."""
         agent, data = self._live(work), work.data
-        line = _COMMIT.format(message=f"{data['task']}: {data['label']}")
+        line = _COMMIT.format(agent=agent.id, message=f"{data['task']}: {data['label']}")
         project_commands.run(work, agent, "commit", line, _COMMITS_WITHIN)
         self._fetcher.fetch(agent)
 

@@ -26,7 +26,7 @@ from windlass.daemon.kernel import role_files, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
 from windlass.daemon.launch.environment import for_session
-from windlass.git import runner
+from windlass.git import versions
 from windlass.store.rows import Repo
 
 _ROOM_WANTED = 1 << 30
@@ -128,8 +128,8 @@ def _checked(name: str, look: Callable[[], str], fix: str) -> Probe:
 
 
 def _git() -> str:
-    runner.require_version()
-    return ".".join(map(str, runner.version()))
+    versions.require_version()
+    return ".".join(map(str, versions.version()))
 
 
 def _tmux(context: Context) -> str:

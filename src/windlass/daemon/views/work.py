@@ -10,7 +10,7 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.views import DiffReply, DiffRequest, PlaceReply, PlaceRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied, NotFound
-from windlass.daemon.agents import merge
+from windlass.daemon.agents import merge_targets
 from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
@@ -96,7 +96,7 @@ class Work:
             return agent.base
         repo = repos.by_id(self._context, agent.repo)
         git = squashes.seen(repos.git(repo))
-        onto = merge.usual_target(repo, agent, lookup.live(self._context, scope), cwd)
+        onto = merge_targets.usual_target(repo, agent, lookup.live(self._context, scope), cwd)
         target = repository.resolve(git, f"refs/heads/{onto}" if onto is not None else "HEAD")
         if target is None:
             return agent.base

@@ -1,0 +1,129 @@
+"""What a step's role says about it: its results and what they mean, how it runs, and for how long.
+
+Three voices, as about any role: the configuration goes before the repository's file, and that
+before the file that ships. A role of which nobody says it may give every result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+import msgspec
+
+from windlass.core.config_roles import RoleSettings
+from windlass.core.errors import ConfigError
+from windlass.core.front_matter import Value
+from windlass.core.pipeline.steps import (
+    ABORT,
+    DEFAULT_JUMPS,
+    FAIL,
+    FIX,
+    NEXT,
+    PASS,
+    PREV,
+    RESULTS,
+    SELF,
+    SKIP,
+    UNKNOWN,
+    ResultMapping,
+)
+from windlass.core.roles import RoleFile
+
+Mode: TypeAlias = Literal["once", "loop", "live"]
+"""One session; one after the other until the work is done; one that a person can join."""
+MODES: tuple[Mode, ...] = get_args(Mode)
+MAPPINGS = {
+    PASS: ResultMapping(status="success", exit_code=0, jump=DEFAULT_JUMPS[PASS]),
+    FAIL: ResultMapping(status="failure", exit_code=10, jump=DEFAULT_JUMPS[FAIL]),
+    FIX: ResultMapping(status="partial", exit_code=0, jump=DEFAULT_JUMPS[FIX]),
+    SKIP: ResultMapping(status="success", exit_code=0, jump=DEFAULT_JUMPS[SKIP]),
+}
+"""What results mean where no role says otherwise."""
+_GIVEN = tuple(result for result in RESULTS if result != UNKNOWN)
+_JUMPS = (SELF, PREV, NEXT, ABORT)
+_MOST_EXIT_CODE = 255
+
+
+class StepRole(msgspec.Struct, frozen=True, kw_only=True):
+    """A role, as far as it is about steps."""
+
+    name: str
+    about: str = ""
+    results: tuple[str, ...] = _GIVEN
+    """Those that it may give; a step that gives none is UNKNOWN."""
+    mode: Mode = "once"
+    readonly: bool = False
+    iterations: int = 1
+    """How often a loop goes round at most."""
+    turns: int = 50
+    """How many turns a session may take."""
+    timeout: int = 3600
+    """How many seconds a visit may take."""
+    supervisor_interval: int = 0
+    """After how many iterations somebody looks at a loop; 0 is never."""
+    model: str = ""
+    mappings: dict[str, ResultMapping] = {}
+    """What its results mean: of every one that is not UNKNOWN."""
+
+
+def define(
+    name: str, *, shipped: RoleFile | None, file: RoleFile | None, configured: RoleSettings
+) -> StepRole:
+    """What a role is to steps, by all that is said about it."""
+    said: dict[str, Any] = {}
+    about, readonly = "", False
+    for source in (shipped, file):
+        if source is not None:
+            said |= _said(name, source.step)
+            about = source.description or about
+            readonly = readonly or bool(source.readonly)
+    for key in ("mode", "iterations", "turns", "timeout", "supervisor_interval", "model"):
+        if (value := getattr(configured, key)) not in ("", None):
+            said[key] = value
+    if configured.readonly is not None:
+        readonly = configured.readonly
+    mappings = {**MAPPINGS, **{key: said.pop(key) for key in RESULTS if key in said}}
+    return StepRole(name=name, about=about, readonly=readonly, mappings=mappings, **said)
+
+
+def _said(name: str, step: Mapping[str, Value]) -> dict[str, Any]:
+    """What a file says, as it is meant."""
+    said: dict[str, Any] = dict(step)
+    if "results" in said:
+        said["results"] = _results(name, said["results"])
+    if "mode" in said and said["mode"] not in MODES:
+        raise ConfigError(
+            f"role {name}: mode is {said['mode']!r}", f"write one of {', '.join(MODES)}"
+        )
+    for key in ("iterations", "turns", "timeout"):
+        if said.get(key) == 0:
+            raise ConfigError(f"role {name}: {key} is 0", "write a number from 1 on")
+    for result in RESULTS:
+        if result in said:
+            said[result] = _mapping(name, result, said[result])
+    return said
+
+
+def _results(name: str, text: str) -> tuple[str, ...]:
+    found = tuple(word.strip() for word in text.split(","))
+    if not all(word in _GIVEN for word in found) or len(set(found)) < len(found):
+        raise ConfigError(
+            f"role {name}: results are {text!r}", f"write some of {', '.join(_GIVEN)}"
+        )
+    return found
+
+
+def _mapping(name: str, result: str, text: str) -> ResultMapping:
+    """Reads `partial 0 prev`."""
+    words = text.split()
+    if (
+        len(words) != len(("status", "code", "jump"))
+        or not (words[1].isascii() and words[1].isdigit() and int(words[1]) <= _MOST_EXIT_CODE)
+        or words[2] not in _JUMPS
+    ):
+        raise ConfigError(
+            f"role {name}: {result} means {text!r}",
+            f"write its status, exit code and jump ({', '.join(_JUMPS)}), as in `partial 0 prev`",
+        )
+    return ResultMapping(status=words[0], exit_code=int(words[1]), jump=words[2])

@@ -1,0 +1,82 @@
+"""The roles of steps as files: those that ship, and a repository's own."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from windlass.core import config_roles, roles
+from windlass.core.config_roles import RoleSettings
+from windlass.core.errors import ConfigError, NotFound
+from windlass.core.pipeline import step_roles, steps
+from windlass.core.pipeline.step_roles import StepRole
+from windlass.core.pipeline.steps import Pipeline
+from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, RoleFile
+from windlass.project import folder
+
+
+def names(windlass: str) -> list[str]:
+    """The roles that steps may name: those that ship, then a repository's own."""
+    shipped = [*STEPS, *STEP_ALIASES, *SHIPPED]
+    return [*shipped, *sorted(_own(windlass).difference(shipped))]
+
+
+def find(name: str, windlass: str, *, configured: RoleSettings | None = None) -> StepRole:
+    """A role by its name, or by what the ancestors called it."""
+    if name not in names(windlass):
+        raise NotFound(f"no role {name}", f"there are {', '.join(names(windlass))}")
+    return step_roles.define(
+        name,
+        shipped=_shipped(STEP_ALIASES.get(name, name)),
+        file=_file(name, windlass),
+        configured=configured or RoleSettings(),
+    )
+
+
+def applied(pipeline: Pipeline, windlass: str) -> Pipeline:
+    """A pipeline with what its roles say about results; roles that nobody knows say nothing."""
+    known = {step.agent for step in pipeline.steps}.intersection(names(windlass))
+    return steps.with_roles(pipeline, {name: find(name, windlass).mappings for name in known})
+
+
+def data(role: StepRole) -> dict[str, Any]:
+    """A role for programs."""
+    return {
+        **msgspec.to_builtins(role),
+        "mappings": {
+            result: {
+                "status": mapping.status,
+                "exit_code": mapping.exit_code,
+                "default_jump": mapping.jump,
+            }
+            for result, mapping in role.mappings.items()
+        },
+    }
+
+
+def _shipped(name: str) -> RoleFile | None:
+    if name not in (*STEPS, *SHIPPED):
+        return None
+    where = ("steps", f"{name}.md") if name in STEPS else (f"{name}.md",)
+    path = resources.files("windlass.data").joinpath("roles", *where)
+    return roles.parse(path.read_text("utf-8"), origin=str(path))
+
+
+def _file(name: str, windlass: str) -> RoleFile | None:
+    if name not in _own(windlass):
+        return None
+    path = os.path.join(windlass, "roles", f"{name}.md")
+    try:
+        return roles.parse(folder.read(path).decode(), origin=path)
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is no UTF-8 text", "save it as UTF-8") from None
+
+
+def _own(windlass: str) -> set[str]:
+    place = os.path.join(windlass, "roles")
+    listed = os.listdir(place) if os.path.isdir(place) else []
+    found = {name.removesuffix(".md") for name in listed if name.endswith(".md")}
+    return {name for name in found if name != EVERYBODY and not config_roles.problem(name)}

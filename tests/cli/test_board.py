@@ -1,0 +1,253 @@
+"""`wl board`, `wl pipeline` and `wl dev lifecycle` answer about files alone: no daemon, no repo."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from windlass.api import calls
+from windlass.cli.main import main
+
+BOARD = """\
+# Work
+<!-- done: OLD-1 -->
+
+## TASKS
+
+- [ ] **[API-001]** Read files
+  - Priority: HIGH
+  - Dependencies: OLD-1
+- [=] **[API-002]** Write files
+  - Priority: LOW
+  - Dependencies: none
+- [ ] **[WEB-001]** Show files
+  - Priority: CRITICAL
+  - Dependencies: API-001, API-002
+  - Acceptance Criteria:
+    - [ ] a box of its own
+
+## Notes
+- [ ] **[NOT-001]** none of ours
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_: Any, **__: Any) -> None:
+        raise AssertionError("a daemon was asked")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("WINDLASS_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(calls, "ask", asked)
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    """The board of the folder that the test is in."""
+    path = tmp_path / ".windlass" / "kanban.md"
+    path.parent.mkdir()
+    path.write_text(BOARD)
+    return path
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    """What a command prints that ends with this code."""
+    ended = main([*words])
+    out, err = capsys.readouterr()
+    assert ended == code, (out, err)
+    assert "nobody foresaw" not in err
+    assert bool(err) >= (code not in (0, 3)), "a failure says something"
+    return out
+
+
+def data(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    return json.loads(said(capsys, *words, "--json", code=code))
+
+
+def test_alone_it_shows_the_board(board: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert board.exists()
+    assert said(capsys, "board") == said(capsys, "board", "list")
+    assert data(capsys, "board") == data(capsys, "board", "list", str(board))
+
+
+@pytest.mark.parametrize("words", [(), ("list",), ("next",), ("validate",), ("show", "AA-1")])
+def test_where_there_is_no_board_it_says_so_and_makes_nothing(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "board", *words, code=8)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("file", ["/", "/dev/zero", ".", "nothing.md", "a\nb"])
+@pytest.mark.parametrize(
+    "verb",
+    [("board", "next"), ("board", "validate"), ("dev", "lifecycle", "check"),
+     ("pipeline", "validate"), ("pipeline", "simulate")],
+)  # fmt: skip
+def test_what_is_no_file_of_text_is_an_error_in_words(
+    verb: tuple[str, ...], file: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = main([*verb, file])
+    out, err = capsys.readouterr()
+    assert code in (2, 3, 8), (out, err)
+    assert "nobody foresaw" not in err
+
+
+def test_next_has_every_term_and_the_ready_ones_first(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plans = board.parent / "plans"
+    plans.mkdir()
+    (plans / "API-001.md").write_text("how")
+    assert data(capsys, "board", "next", "--waits", "API-001=14,WEB-001=1") == [
+        {
+            "id": "API-001",
+            "effective": 0,
+            "base": 10_000,
+            "plan": True,
+            "aging": 16_000,
+            "dependents": 1,
+            "siblings": 1,
+            "ready": True,
+            "blocked_by": [],
+        },
+        {
+            "id": "WEB-001",
+            "effective": 0,
+            "base": 0,
+            "plan": False,
+            "aging": 1_142,
+            "dependents": 0,
+            "siblings": 0,
+            "ready": False,
+            "blocked_by": ["API-001", "API-002"],
+        },
+    ]
+    assert board.read_text() == BOARD
+
+
+def test_a_board_elsewhere_has_the_plans_around_it(
+    board: Path, capsys: pytest.CaptureFixture[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "docs").mkdir()
+    (elsewhere / ".windlass" / "plans").mkdir(parents=True)
+    (elsewhere / ".windlass" / "plans" / "WEB-001.md").write_text("how")
+    other = elsewhere / "docs" / "work.md"
+    other.write_text(board.read_text())
+    plans = {rank["id"]: rank["plan"] for rank in data(capsys, "board", "next", str(other))}
+    assert plans == {"API-001": False, "WEB-001": True}
+
+
+def test_a_board_comes_from_stdin_too(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(BOARD.encode())))
+    assert [task["id"] for task in data(capsys, "board", "list", "-")] == [
+        *("API-001", "API-002", "WEB-001")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (("[WEB-001]", "[W-1]"), 12, "bad id 'W-1'"),
+        (("[WEB-001]", "[API-001]"), 12, "duplicate id API-001: line 6 has it too"),
+        (("CRITICAL", "URGENT"), 13, "bad priority 'URGENT'"),
+        (("  - Priority: LOW\n", ""), 9, "API-002 has no Priority"),
+        (("  - Priority: LOW", "   - Priority: LOW"), 10, "bad indentation"),
+        (("OLD-1\n-", "OLD-2\n-"), 8, "API-001 depends on OLD-2, which is no task"),
+        (("none", "WEB-001"), 11, "dependency cycle API-002 -> WEB-001 -> API-002"),
+        (("[=]", "[y]"), 9, "unknown marker [y]"),
+        (("## TASKS", "## Tasks"), 4, "there is no heading ## TASKS, only '## Tasks'"),
+    ],
+)
+def test_each_problem_is_one_line_with_its_number_and_ends_with_3(
+    change: tuple[str, str],
+    line: int,
+    words: str,
+    board: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert change[0] in BOARD
+    board.write_text(BOARD.replace(*change, 1))
+    printed = said(capsys, "board", "validate", code=3).splitlines()
+    (found,) = [text for text in printed if words in text]
+    assert found.startswith(f"line {line}: ")
+    assert "; " in found
+    reply = data(capsys, "board", "validate", str(board), code=3)
+    assert not reply["valid"]
+    assert len(reply["problems"]) == len(printed)
+    assert line in [problem["line"] for problem in reply["problems"]]
+
+
+def test_a_binary_file_is_told_by_a_few_lines(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board.write_bytes(bytes(range(256)) * 400)
+    printed = said(capsys, "board", "validate", code=3).splitlines()
+    assert len(printed) < 20
+    assert all(text.startswith("line ") for text in printed)
+    assert "more lines from here on are no text" in "".join(printed)
+    assert data(capsys, "board", "next") == []
+
+
+def test_a_new_task_gets_the_next_free_id_and_nothing_else_moves(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reply = data(capsys, "board", "add", "Sort files", "--prefix", "API", "--depends", "WEB-001")
+    assert reply["id"] == "API-003"
+    added = "- [ ] **[API-003]** Sort files\n  - Priority: MEDIUM\n  - Dependencies: WEB-001\n"
+    assert board.read_text() == BOARD.replace("\n## Notes", f"{added}\n## Notes")
+    said(capsys, "board", "validate")
+
+
+def test_a_marker_is_one_letter_and_another_than_the_known_one_stays(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "board", "mark", "API-001", "=", "--was", " ")
+    said(capsys, "board", "mark", "API-002", "x", "--was", " ", code=1)
+    assert board.read_text() == BOARD.replace("[ ] **[API-001]", "[=] **[API-001]")
+
+
+def test_sorting_moves_whole_tasks_and_a_dry_run_none(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reply = data(capsys, "board", "sort", "--dry-run")
+    assert reply == {"changed": True, "order": ["WEB-001", "API-001", "API-002"]}
+    assert board.read_text() == BOARD
+    said(capsys, "board", "sort")
+    assert sorted(board.read_text().split("\n")) == sorted(BOARD.split("\n"))
+    assert board.read_text().endswith(BOARD[BOARD.index("\n## Notes") :])
+    assert not data(capsys, "board", "sort")["changed"]
+
+
+def test_a_task_is_shown_with_who_waits_for_it(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert board.exists()
+    reply = data(capsys, "board", "show", "API-001")
+    assert (reply["needed_by"], reply["rank"]["ready"]) == (["WEB-001"], True)
+    said(capsys, "board", "show", "api-001", code=8)
+
+
+@pytest.mark.parametrize("waits", ["API-001", "API-001=-1", "API-001=x", "=3", "AA-1=" + "9" * 99])
+def test_rounds_that_are_no_number_are_a_mistake_of_the_command_line(
+    waits: str, board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert board.exists()
+    said(capsys, "board", "next", "--waits", waits, code=2)
+
+
+def test_nothing_of_this_leaves_anything_behind(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in (("list",), ("next",), ("validate",), ("sort", "--dry-run")):
+        said(capsys, "board", *words)
+    assert [*board.parent.iterdir()] == [board]
+    assert [*Path().iterdir()] == [Path(".windlass")]

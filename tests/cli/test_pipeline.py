@@ -1,0 +1,207 @@
+"""`wl pipeline` and `wl dev lifecycle` answer for files that they have never seen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from windlass.cli.main import main
+
+ODD: dict[str, Any] = {
+    "name": "odd",
+    "steps": [
+        {
+            "id": "a", "agent": "whoever", "max": 2,
+            "on_result": {
+                "FIX": {
+                    "id": "mend", "agent": "x", "max": 1, "on_max": "prev",
+                    "on_result": {"FAIL": {"jump": "abort"}, "SKIP": {"jump": "c"}},
+                },
+            },
+        },
+        {"id": "b", "agent": "y", "enabled_by": "B", "on_max": "a"},
+        {
+            "id": "c", "agent": "z", "max": 1, "on_max": "abort",
+            "on_result": {"FAIL": {"jump": "a"}, "FIX": {"jump": "self"}},
+        },
+    ],
+    "result_mappings": {"UNKNOWN": {"default_jump": "next"}},
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WINDLASS_HOME", str(tmp_path / "state"))
+
+
+def data(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    ended = main([*words, "--json"])
+    out, err = capsys.readouterr()
+    assert ended == code, (out, err)
+    assert "nobody foresaw" not in err
+    return json.loads(out or err)
+
+
+@pytest.mark.parametrize(
+    ("results", "visited", "outcome"),
+    [
+        ("", "a b c", "success"),
+        ("a=FIX,mend=SKIP", "a a:mend c", "success"),
+        ("a=FIX,mend=FAIL", "a a:mend", "abort"),
+        ("a=FIX,mend=FIX", "a a:mend a b c", "success"),
+        ("a=FIX,a=FIX", "a a:mend a b c", "success"),
+        ("c=FAIL", "a b c a b", "abort"),
+        ("c=FIX", "a b c", "abort"),
+        ("a=UNKNOWN,b=FIX", "a b a b c", "success"),
+        ("a=FAIL", "a", "abort"),
+        ("b=FIX,b=FIX,b=FIX", "a b a b b", "abort"),
+    ],
+)
+def test_simulate_says_the_path(
+    results: str, visited: str, outcome: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("odd.json").write_text(json.dumps(ODD))
+    words = ("pipeline", "simulate", "odd.json", "--results", results, "--enable", "B")
+    reply = data(capsys, *words)
+    assert (" ".join(reply["visited"]), reply["outcome"]) == (visited, outcome)
+    assert {*reply} == {"visited", "outcome", "reason"}
+    assert reply["reason"]
+
+
+def test_a_step_is_passed_over_unless_its_variable_is_true(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("odd.json").write_text(json.dumps(ODD))
+    assert data(capsys, "pipeline", "simulate", "odd.json")["visited"] == ["a", "c"]
+
+
+@pytest.mark.parametrize("name", ["fast", "full"])
+def test_what_ships_can_be_listed_shown_drawn_and_tried(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert name in [entry["name"] for entry in data(capsys, "pipeline", "list")]
+    steps = [step["id"] for step in data(capsys, "pipeline", "show", name)["steps"]]
+    reply = data(capsys, "pipeline", "simulate", name)
+    assert (reply["visited"], reply["outcome"]) == (steps, "success")
+    assert data(capsys, "pipeline", "show", name, "--svg", "out.svg")
+    assert Path("out.svg").read_text().startswith("<svg ")
+    assert main(["pipeline", "show", name, "--mermaid"]) == 0
+    assert capsys.readouterr().out.startswith("flowchart TD\n")
+
+
+def test_full_is_the_ancestors_default_with_a_fix_inside_its_audit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    results = "audit=FIX,audit=PASS"
+    reply = data(capsys, "pipeline", "simulate", "full", "--results", results)
+    assert reply["visited"] == [
+        *("planning", "execution", "summary", "audit", "audit:audit-fix", "audit"),
+        *("test", "docs", "validation"),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[", "[]", '{"name": "x"}', '{"name": "x", "steps": []}'])
+def test_what_is_refused_ends_with_3(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.json").write_text(text)
+    data(capsys, "pipeline", "simulate", "bad.json", code=3)
+    assert not data(capsys, "pipeline", "validate", "bad.json", code=3)["valid"]
+
+
+def test_nesting_of_any_depth_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    for depth in (3, 30, 300):
+        inner = '{"id": "z", "agent": "worker"}'
+        for number in range(depth):
+            inner = f'{{"id": "i{number}", "agent": "worker", "on_result": {{"FIX": {inner}}}}}'
+        Path("deep.json").write_text(f'{{"name": "deep", "steps": [{inner}]}}')
+        (problem,) = data(capsys, "pipeline", "validate", "deep.json", code=3)["problems"]
+        assert problem["path"].startswith("$.steps[0].on_result.FIX.on_result.FIX")
+    Path("deep.json").write_text("[" * 100_000)
+    data(capsys, "pipeline", "validate", "deep.json", code=3)
+
+
+def test_ten_thousand_steps_are_walked(capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [{"id": f"s{n}", "agent": "worker"} for n in range(10_000)]
+    Path("long.json").write_text(json.dumps({"name": "long", "steps": steps}))
+    assert len(data(capsys, "pipeline", "simulate", "long.json")["visited"]) == 10_000
+
+
+def test_a_tasks_pipeline_is_the_nearest_one_that_somebody_chose(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    folder = tmp_path / ".windlass"
+    (folder / "pipelines").mkdir(parents=True)
+
+    def why() -> str:
+        found: str = data(capsys, "pipeline", "show", "--task", "AA-1")["why"]
+        return found
+
+    text = '{"name": "mine", "steps": [{"id": "only", "agent": "worker"}]}'
+    assert why() == "built in"
+    (folder / "config.toml").write_text('pipeline = "full"\n')
+    assert why() == "the configuration"
+    (folder / "pipeline.json").write_text(text)
+    assert why() == "pipeline.json"
+    fields = "  - Priority: LOW\n  - Dependencies: none\n  - Pipeline: full\n"
+    (folder / "kanban.md").write_text(f"## TASKS\n- [ ] **[AA-1]** t\n{fields}")
+    assert why() == "the field Pipeline of AA-1"
+    (folder / "pipelines" / "AA-1.json").write_text(text)
+    assert why() == "pipelines/AA-1.json"
+    assert data(capsys, "pipeline", "show", "full", "--task", "AA-1")["why"] == "the command line"
+
+
+MACHINE: dict[str, Any] = {
+    "version": 3, "description": "any", "author": "anybody",
+    "states": {"idle": {"type": "initial"}, "busy": {"type": "running"}, "odd": {"type": "what"}},
+    "guards": {"g": {"fn": "f", "args": {}}},
+    "effects": {"one": {"fn": "f"}, "two": {"fn": "f"}},
+    "transitions": [
+        {"event": "go", "from": "idle", "to": "busy", "guard": "g", "effects": ["one", "two"]},
+        {"event": "go", "from": "idle", "to": "odd", "chain": "mid", "kanban": " "},
+        {"event": "stay", "from": "*", "to": None, "kanban": "x"},
+        {"event": "lost", "from": "busy", "to": "nowhere", "guard": "unknown"},
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("state", "event", "guards", "reply"),
+    [
+        ("idle", "go", (), ("busy", None, None, ["one", "two"])),
+        ("idle", "go", ("g=true",), ("busy", None, None, ["one", "two"])),
+        ("idle", "go", ("g=false",), ("odd", "mid", " ", [])),
+        ("busy", "stay", (), ("busy", None, "x", [])),
+        ("odd", "stay", (), ("odd", None, "x", [])),
+        ("busy", "lost", (), ("nowhere", None, None, [])),
+        ("busy", "lost", ("unknown=false",), None),
+        ("busy", "go", (), None),
+        ("busy", "no-such-event", (), None),
+    ],
+)
+def test_an_event_does_what_the_file_says_and_nothing_else_is_checked(
+    state: str,
+    event: str,
+    guards: tuple[str, ...],
+    reply: tuple[Any, ...] | None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("m.json").write_text(json.dumps(MACHINE))
+    asked = [word for guard in guards for word in ("--guard", guard)]
+    words = ("dev", "lifecycle", "step", "m.json", "--state", state, "--event", event, *asked)
+    names = ("to", "chain", "kanban", "effects")
+    expected = (
+        {"matched": True, **dict(zip(names, reply, strict=True))} if reply else {"matched": False}
+    )
+    assert data(capsys, *words) == expected
+
+
+def test_an_unknown_state_is_a_mistake_and_ours_passes_its_check(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("m.json").write_text(json.dumps(MACHINE))
+    data(capsys, "dev", "lifecycle", "step", "m.json", "--state", "x", "--event", "go", code=2)
+    data(capsys, "dev", "lifecycle", "check", "m.json", code=3)
+    assert data(capsys, "dev", "lifecycle", "check")["valid"]
