@@ -9,6 +9,7 @@ from typing import Any
 from windlass.cli import output, render
 from windlass.cli.call import Call
 from windlass.core.landing.changes import OPEN
+from windlass.core.printable import printable_line
 
 _LOOK = 1.0
 """Seconds between two looks, where somebody watches."""
@@ -16,7 +17,7 @@ _LOOK = 1.0
 
 def wait(call: Call, change: dict[str, Any]) -> dict[str, Any]:
     """Waits until a change has landed, came back or is held; a terminal shows where it is."""
-    name = change["change"]
+    name, said = change["change"], ""
     if not (sys.stderr.isatty() and not call.quiet and not call.json):
         ended: dict[str, Any] = call.ask("change.wait", change=name)
         return ended
@@ -25,6 +26,10 @@ def wait(call: Call, change: dict[str, Any]) -> dict[str, Any]:
         line = f"{name} {_where(change)} … {time.monotonic() - began:.0f} s"
         output.write_progress(render.fit(line, render.columns() - 1))
         change = call.ask("change.wait", change=name, seconds=_LOOK)
+        if change["state"] in OPEN and change["why"] not in ("", said):
+            said = change["why"]
+            output.write_progress("")
+            call.remark(f"{name} waits: {printable_line(said)}")
     output.write_progress("")
     return change
 

@@ -87,8 +87,7 @@ def next_step(change: dict[str, Any]) -> str:
         case "held" if change["why"] == halted(change["target"]):
             return f"land what makes {printable_line(change['target'])} green, then it goes on"
         case "held":
-            needed = (need for need in change["needs"] if f"needs {need}," in change["why"])
-            return f"wl show {first}" if (first := next(needed, "")) else f"wl retry {name}"
+            return _release(change)
         case "rejected" | "conflict":
             return _mend(change)
         case "dropped":
@@ -97,6 +96,15 @@ def next_step(change: dict[str, Any]) -> str:
             return f"wl kill {printable_line(change['author'])}"
         case _:
             return ""
+
+
+def _release(change: dict[str, Any]) -> str:
+    """What to type about a change that is held, perhaps for another that it needs."""
+    needed = (need for need in change["needs"] if f"needs {need}," in change["why"])
+    if (first := next(needed, None)) is None:
+        return f"wl retry {change['id']}"
+    is_dropped = "--no-needs" in change["why"]
+    return f"wl merge {change['id']} --no-needs" if is_dropped else f"wl show {first}"
 
 
 def _mend(change: dict[str, Any]) -> str:

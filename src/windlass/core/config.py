@@ -270,7 +270,7 @@ ABOUT = {
     "gate.inputs": "files that gate.setup depends on, such as lock files",
     "gate.versions": "commands whose output a verdict depends on, such as `python3 --version`",
     "gate.network": "whether checks reach the network",
-    "gate.cache": "paths in the tree; runs see a copy of what the target's last green run left",
+    "gate.cache": "paths in the tree; runs see a copy of what the last landed tree's run left",
     "gate.box": "whether the gate runs in a box; false is yours to say, and verdicts tell it",
     "landing.target": "the branch that changes land on; unset: the remote's default, or yours",
     "landing.protected": "paths that only a person lets change, beside those that always are",

@@ -89,14 +89,14 @@ class JobKind(NamedTuple):
     """One kind of job: what it hears of beside itself, and what it makes of that.
 
     Its `version` rises when a release means something else by the state; then `upgrades` has the
-    rule from the version before.
+    rule from the version before, which gives the state that a job has now.
     """
 
     name: str
     advance: Callable[[dict[str, Any], News], Decision]
     hears: frozenset[str] = frozenset()
     version: int = 1
-    upgrades: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = MappingProxyType({})
+    upgrades: Mapping[int, Callable[[Job], dict[str, Any]]] = MappingProxyType({})
 
     def upgraded(self, job: Job) -> dict[str, Any]:
         """Returns a job's state as this release means it; raises where no rule leads there."""
@@ -104,7 +104,7 @@ class JobKind(NamedTuple):
         for version in range(job.version, self.version):
             if version not in self.upgrades:
                 break
-            state = self.upgrades[version](state)
+            state = self.upgrades[version](msgspec.structs.replace(job, state=state))
         else:
             if job.version <= self.version:
                 return state

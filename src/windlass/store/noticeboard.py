@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from windlass.core import events, shapes
 from windlass.core.crew import Agent
-from windlass.core.events import AgentState, NoticePosted
+from windlass.core.events import AgentState, NoticePosted, notice_subject
 from windlass.core.ids import RepoId, Uid
 from windlass.core.states import State
 from windlass.store import records
@@ -78,10 +78,9 @@ def unread_of(connection: sa.Connection, agent: Agent) -> list[Unread]:
     if not notices:
         return []
     c = t.events.c
+    about = [notice_subject(notice.number) for notice in notices]
     query = sa.select(c.kind, c.data).where(
-        c.agent == agent.uid,
-        c.kind == NoticePosted.kind,
-        c.at >= min(notice.at for notice in notices),
+        c.subject.in_(about), c.agent == agent.uid, c.kind == NoticePosted.kind
     )
     posted = (events.read(NoticePosted, row) for row in connection.execute(query))
     postings = {posting.number: posting for posting in posted}

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from windlass.core import jobs
 from windlass.core.gate import job as gate_job
-from windlass.core.jobs import News
+from windlass.core.ids import RepoId
+from windlass.core.jobs import Job, JobId, News
 from windlass.core.landing import job as landing
 
 
@@ -21,15 +24,17 @@ class Queue:
         self.stopped: list[tuple[str, str]] = []
         self.heads: dict[str, str] = {}
         self.runs = 0
-        self._making: tuple[str, dict[str, Any]] | None = None
+        self._making: tuple[str, int, dict[str, Any]] | None = None
+        self._sequence = 0
 
     def hear(self, kind: str, **data: Any) -> None:
         """Tells the job of something, and notes what it has done."""
         decision = landing.advance(self.data, News(id=1, kind=kind, at=0.0, data=data))
         self.data = decision.state
         for effect in decision.effects:
+            self._sequence += 1
             assert self._making is None
-            self._making = (effect.what, effect.data)
+            self._making = (effect.what, self._sequence, effect.data)
 
     def propose(self, name: str, head: str) -> None:
         """Proposes a revision of a change."""
@@ -39,7 +44,7 @@ class Queue:
     def finish_effect(self) -> None:
         """Ends what is under way: a try has its run begun, a landing moves the branch."""
         assert self._making is not None
-        (what, data), self._making = self._making, None
+        (what, number, data), self._making = self._making, None
         result: dict[str, Any] = {"changes": []}
         if what == landing.TRY:
             (group,) = data["groups"]
@@ -60,7 +65,18 @@ class Queue:
                 if self.heads[stopped["change"]] == stopped["head"]:
                     self.stopped.append((stopped["change"], stopped["state"]))
                     self.hear("change.stopped", change=stopped["change"], state=stopped["state"])
-        self.hear(jobs.EFFECT, what=what, status="done", result=result)
+        self.end_effect(what, number, result=result)
+
+    def end_effect(self, what: str, number: int, **ended: Any) -> None:
+        """Tells of the end of an effect, which need not be the one that is under way."""
+        self.hear(jobs.EFFECT, **{"what": what, "number": number, "status": "done", **ended})
+
+    def fail_effect(self, status: str = "failed") -> int:
+        """Has what is under way fail; which it was."""
+        assert self._making is not None
+        (what, number, _), self._making = self._making, None
+        self.end_effect(what, number, status=status, error={"message": "it broke"})
+        return number
 
     def end_run(self, number: int, outcome: str = "passed") -> None:
         """Ends a run of the gate."""
@@ -164,3 +180,45 @@ def test_what_is_revised_while_the_one_before_lands_stays_in_the_queue() -> None
     queue.finish_effect()
     queue.finish_effect()
     assert queue.asked[-1] == {"c1": "new"}
+
+
+def test_an_earlier_effect_that_ends_once_more_is_not_taken_for_the_one_under_way() -> None:
+    """What was set aside may be tried again by hand, while the queue is at something else."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    first = queue.fail_effect("set aside")
+    queue.finish_effect()
+    assert queue.stopped == [("c1", "held")]
+    queue.propose("c1", "1")
+    late = {"tip": "elsewhere", "tries": [], "stopped": [], "later": []}
+    queue.end_effect(landing.TRY, first, result=late)
+    queue.finish_effect()
+    queue.end_run(1)
+    queue.finish_effect()
+    assert queue.landed == [("c1",)]
+
+
+def test_a_job_of_an_older_release_goes_on_with_the_effect_that_it_had_begun() -> None:
+    """That one is known by its name; the next ones by their numbers."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    older = {k: v for k, v in queue.data.items() if k not in ("sequence", "number")}
+    job = Job(
+        id=JobId("job-1"), kind="landing", subject="main", repo=RepoId("r"), state=older,
+        version=1, sequence=7, created_at=0.0, updated_at=0.0,
+    )  # fmt: skip
+    queue.data = landing.KIND.upgraded(job)
+    queue.finish_effect()
+    queue.end_run(1)
+    assert queue.data["number"] == 8
+
+
+@pytest.mark.parametrize("what", [landing.PROPOSE, landing.RETIRE, landing.ORPHAN])
+def test_what_fails_beside_the_queue_is_told(what: str) -> None:
+    """The queue waits for none of these, and nobody else hears how they end."""
+    failed = {"number": 3, "what": what, "status": "failed", "error": {"message": "m", "hint": "h"}}
+    news = News(id=1, kind=jobs.EFFECT, at=0.0, data=failed)
+    (effect,) = landing.advance(landing.begun("main"), news).effects
+    assert effect == (landing.TELL, {"what": what, "number": 3, "why": "m; h"})
+    done = News(id=2, kind=jobs.EFFECT, at=0.0, data={**failed, "status": "done"})
+    assert landing.advance(landing.begun("main"), done).effects == ()

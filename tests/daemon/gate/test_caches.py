@@ -1,4 +1,4 @@
-"""A cache is what the target's last green run left, and no run of a change hands anything on."""
+"""A cache is what the run of the tree that landed last left, and no other hands anything on."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.daemon.gate.gate_ground import GateGround
+
+from windlass.daemon.gate import run_caches
 
 CONFIG = """
 [gate]
@@ -46,6 +48,32 @@ def test_the_next_run_has_what_the_targets_left_and_a_changes_own_is_thrown_away
     cached.commit({"who": "a change"}, branch="sly")
     assert said(cached, "sly") == ["main", "main", "deep"]
     assert said(cached) == ["main", "main", "deep"]
+
+
+def test_what_the_run_of_a_change_left_is_there_for_the_next_once_it_has_landed(
+    cached: GateGround,
+) -> None:
+    """Its tree is the target's own then, and need not be run again for it."""
+    assert said(cached) == []
+    cached.commit({"who": "a change"}, branch="good")
+    cached.commit({"who": "another"}, branch="bad")
+    assert said(cached, "good") == said(cached, "bad") == ["main", "deep"]
+    cached.git("merge", "-q", "--ff-only", "good")
+    cached.commit({"who": "later"}, branch="later")
+    assert said(cached, "later") == ["main", "a change", "deep"]
+
+
+def test_of_trees_that_have_not_landed_only_the_newest_leave_something(
+    cached: GateGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_caches, "_MOST_LEFT", 2)
+    for name in ("one", "two", "three"):
+        cached.commit({"who": name}, branch=name)
+        said(cached, name)
+    cached.git("merge", "-q", "--ff-only", "one")
+    assert said(cached) == []
+    cached.git("reset", "-q", "--hard", "three")
+    assert said(cached) == ["three", "deep"]
 
 
 def test_a_red_run_leaves_nothing(cached: GateGround) -> None:

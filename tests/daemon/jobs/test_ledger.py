@@ -311,8 +311,8 @@ def test_a_newer_release_goes_on_with_an_older_ones_job(context: Context, clock:
     """State is data with a version; what no rule leads to is set aside, never guessed."""
     job = Daemon(context).begin(2)
 
-    def renamed(state: dict[str, Any]) -> dict[str, Any]:
-        return {**state, "heard": ["upgraded"]}
+    def renamed(job: Job) -> dict[str, Any]:
+        return {**job.state, "heard": ["upgraded"]}
 
     newer = Daemon(context, KIND._replace(version=2, upgrades={1: renamed}))
     newer.start()

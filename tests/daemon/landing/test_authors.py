@@ -256,3 +256,18 @@ def test_what_its_author_revises_while_it_is_tried_waits_for_the_person_anew(
     crew.workshop.ask("approve", change="c1")
     crew.settle()
     assert crew.change("c1")["state"] == "landed"
+
+
+def test_what_could_not_be_proposed_is_told(crew: CrewGround) -> None:
+    """The agent says that it is done, and nothing would come of it in silence."""
+    fox = crew.worker("fox", land=True)
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.write(crew.root, {".windlass/config.toml": "[gate]\ncommands = 3\n"})
+    git(crew.root, "commit", "-q", "-am", "no gate")
+    crew.complete(fox)
+    crew.settle()
+    shown = crew.change("c1")
+    assert shown["state"] == "draft"
+    assert shown["why"].startswith("what it has could not be proposed: ")
+    told = [event["data"].get("text", "") for event in crew.workshop.ask("log", last=100)]
+    assert f"fox says that it is done: {shown['why']}" in told

@@ -215,3 +215,37 @@ def test_squashed_a_remote_has_one_commit_as_well(ground: UpstreamGround) -> Non
     again = ground.submit("mine")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"
+
+
+def test_what_the_remote_has_got_meanwhile_is_no_edit_of_the_branch_upon_it(
+    ground: UpstreamGround,
+) -> None:
+    """Also where nobody has asked the remote since: a protected path of theirs holds nobody."""
+    ground.commit_upstream(".envrc")
+    ground.git("fetch", "-q", "origin")
+    ground.git("checkout", "-q", "-b", "mine", "origin/main")
+    (ground.root / "more.py").write_text("more = 1\n")
+    ground.git("add", "more.py")
+    ground.git("commit", "-qm", "mine")
+    ground.git("checkout", "-q", "main")
+    name = ground.submit("mine")
+    assert ground.change(name)["guards"] == []
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+
+
+def test_a_gate_that_is_here_and_not_on_the_remote_is_said_with_the_line_to_type(
+    ground: UpstreamGround,
+) -> None:
+    """Changes land there, by the gate that is there."""
+    held = (ground.root / ".windlass/config.toml").read_text()
+    ground.git("rm", "-q", ".windlass/config.toml")
+    ground.git("commit", "-qm", "no gate")
+    ground.git("push", "-q", "origin", "main")
+    ground.commit({".windlass/config.toml": held})
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "held"
+    assert "is not pushed; type: git push origin main" in shown["why"]

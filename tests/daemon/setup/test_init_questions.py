@@ -51,11 +51,21 @@ def test_answers_are_written_with_the_gate_committed_and_in_force(ground: InitGr
     assert (again["asks_review"], again["asks_remote"]) == (False, None)
 
 
+def test_where_landings_go_to_a_remote_the_line_that_brings_the_gate_there_is_said(
+    ground: InitGround,
+) -> None:
+    """Until then that branch has no gate; where they stay here there is nothing to push."""
+    with_remote(ground)
+    answers = {"mode": "push"}
+    done = ground.accepted(digest=ground.look(**answers)["digest"], **answers)
+    assert done["push"] == "git push origin main"
+
+
 def test_unanswered_nothing_of_it_is_written(ground: InitGround) -> None:
     """Without a remote nobody is asked where landings go."""
     look = ground.look()
     assert (look["asks_review"], look["asks_remote"]) == (True, None)
-    ground.accepted(digest=look["digest"])
+    assert ground.accepted(digest=look["digest"])["push"] == ""
     assert written(ground) == {}
     now = settings.load(ground.context.folders.home, str(ground.repo)).landing
     assert (now.review, now.mode) == ("", "local")

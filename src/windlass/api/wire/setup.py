@@ -227,6 +227,8 @@ class InitReply(RepoReply):
     commit: str | None
     uncommitted: str
     """Why what was written is not committed, where it should be."""
+    push: str
+    """What to type so that the commit counts, where landings go to a remote; else empty."""
 
 
 class DriverView(TypedDict):

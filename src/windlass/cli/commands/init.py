@@ -264,6 +264,8 @@ def _unseen(call: Call) -> list[str]:
 
 
 def _close(call: Call, done: dict[str, Any]) -> None:
+    if done["push"]:
+        call.tell(f"  nothing lands before the remote has this commit: {done['push']}")
     for line in untrusted_lines.lines(done["waiting"]):
         call.tell(f"  {line}")
     call.tell('  wl new "what to do" starts an agent')

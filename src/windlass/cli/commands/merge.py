@@ -47,6 +47,10 @@ def arguments(parser: ArgumentParser) -> None:
         "--needs", metavar="CHANGE", action="append", default=[],
         help="a change that has to land before; may be given several times",
     )  # fmt: skip
+    parser.add_argument(
+        "--no-needs", dest="needs", action="store_const", const=[""],
+        help="it lands whatever became of what it needed",
+    )  # fmt: skip
     parser.add_argument("--no-wait", action="store_true", help="put it into the queue, and no more")
     parser.add_argument("--keep", action="store_true", help="do not end the agent when it landed")
     parser.add_argument("--delete", action="store_true", help="delete the branch when it landed")

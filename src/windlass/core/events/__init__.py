@@ -98,6 +98,7 @@ from windlass.core.events.person import (
     NotifyFailed,
     StatusFileSkipped,
     StatusNodeSkipped,
+    notice_subject,
 )
 from windlass.core.events.repositories import (
     ClockStepped,
@@ -250,6 +251,7 @@ __all__ = [
     "WorkUncommitted",
     "WorkspaceCommand",
     "message_subject",
+    "notice_subject",
     "read",
 ]
 

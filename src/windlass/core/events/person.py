@@ -8,6 +8,11 @@ from windlass.core.events.catalogue import EventData
 from windlass.core.states import State
 
 
+def notice_subject(number: int) -> str:
+    """The subject of the posting of one notice."""
+    return f"notice:{number}"
+
+
 class NoticePosted(EventData, kind="notice.posted"):
     """There is a notice for the person's own agent; `state` is there if it tells of one."""
 
@@ -17,6 +22,10 @@ class NoticePosted(EventData, kind="notice.posted"):
     text: str
     state: State | None = None
     by_hand: bool = False
+
+    def subject(self) -> str:
+        """The notice: by it its posting is found, whatever else its agent did."""
+        return notice_subject(self.number)
 
 
 class NotifyFailed(EventData, kind="notify.failed"):

@@ -25,9 +25,10 @@ from windlass.core.events import (
     JobSetAside,
 )
 from windlass.core.gate import job as gate_job
-from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.jobs import Decision, Effect, Job, JobKind, News
 from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
+from windlass.core.landing.changes import SATISFIED
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
 from windlass.core.states import State as AgentState
 
@@ -38,6 +39,8 @@ PROPOSE, RETIRE = "landing.propose", "landing.retire"
 neither."""
 ORPHAN = "landing.orphan"
 """Settle what becomes of the changes of an agent that has ended, or is back."""
+TELL = "landing.tell"
+"""Say of one of these three that it failed: the queue goes on, and nobody else would know."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -85,8 +88,12 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """The target's tip that tries are on."""
     queue: tuple[Waiting, ...] = ()
     tries: tuple[Try, ...] = ()
+    sequence: int = 0
+    """How many effects it has begun."""
     busy: str = ""
     """The effect that is under way."""
+    number: int = 0
+    """Which of them that is; 0 where an older release has begun it."""
     later: Group = ()
     """Changes that conflict with others that wait before them, and so wait for these."""
     revised: Group = ()
@@ -150,7 +157,9 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     if news.kind == ChangeQueued.kind:
         return _next(_queued(state, news.data))
     if news.kind == ChangeStopped.kind:
-        return _next(_without(state, {news.data["change"]}))
+        gone = {news.data["change"]}
+        is_satisfied = news.data["state"] in SATISFIED
+        return _next(_with_landed(state, gone) if is_satisfied else _without(state, gone))
     if news.kind == AgentReported.kind and news.data["state"] == AgentState.COMPLETE:
         return _decided(state, Effect(PROPOSE, {"uid": news.agent}))
     if news.kind in (AgentEnded.kind, AgentRestored.kind):
@@ -161,16 +170,37 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return _next(msgspec.structs.replace(state, wake_at=None))
     if news.kind in (JobDone.kind, JobSetAside.kind) and news.data["what"] == gate_job.KIND.name:
         return _next(_judged(state, news.data))
-    if news.kind == jobs.EFFECT and news.data["what"] == state.busy:
-        state = msgspec.structs.replace(state, busy="")
-        if (news.data.get("result") or {}).get("waits"):
-            # Another git is at work in a checkout: it ends, and then it goes on as it is.
-            return _decided(msgspec.structs.replace(state, wake_at=news.at + _AGAIN))
-        return _ENDS[news.data["what"]](state, news.data, news.at)
+    if news.kind == jobs.EFFECT:
+        return _ended(state, news.data, news.at)
     return _decided(state)
 
 
+def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
+    """Goes on from the effect that is under way; an earlier one may end once more, by hand."""
+    if effect["what"] in (PROPOSE, RETIRE, ORPHAN):
+        return _decided(state, *told_failure(effect))
+    result = effect.get("result") or {}
+    if effect["what"] != state.busy or state.number not in (0, effect["number"]):
+        return _landed_late(state, result) if effect["what"] == LAND else _decided(state)
+    state = msgspec.structs.replace(state, busy="", number=0)
+    if result.get("waits"):
+        # Another git is at work in a checkout: it ends, and then it goes on as it is.
+        return _decided(msgspec.structs.replace(state, wake_at=at + _AGAIN))
+    return _ENDS[effect["what"]](state, effect, at)
+
+
+def _landed_late(state: LandingState, result: dict[str, Any]) -> Decision:
+    """A landing that was halted is over, because the person had it tried once more."""
+    if unsettled := result.get("unsettled"):
+        return _next(msgspec.structs.replace(state, pushed=unsettled))
+    if not result.get("landed"):
+        return _decided(state)
+    state = msgspec.structs.replace(state, tip="", tries=(), later=())
+    return _next(state, *retired(result))
+
+
 def _decided(state: LandingState, *effects: Effect) -> Decision:
+    state = msgspec.structs.replace(state, sequence=state.sequence + len(effects))
     return Decision(_kept(state), effects, wake_at=state.wake_at)
 
 
@@ -218,7 +248,7 @@ def _without(state: LandingState, gone: set[str]) -> LandingState:
 
 
 def _with_landed(state: LandingState, landed: set[str]) -> LandingState:
-    """Who waited for these need not any more."""
+    """Who waited for these need not any more: the target has all of them."""
     state = _without(state, landed)
     queue = tuple(
         msgspec.structs.replace(w, needs=tuple(name for name in w.needs if name not in landed))
@@ -287,9 +317,9 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
 
 def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     """The branch has moved, or something is in its way, or it is at another commit by now."""
-    before = msgspec.structs.replace(state, pushed=None)
     if why := _failure(effect):
-        return _hold_all(before, why)
+        return _pause(state, at) if state.pushed is not None else _hold_all(state, why)
+    before = msgspec.structs.replace(state, pushed=None)
     result = effect["result"]
     if result.get("unsettled"):
         return _pause(msgspec.structs.replace(state, pushed=result["unsettled"]), at)
@@ -303,8 +333,7 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _next(msgspec.structs.replace(state, tries=tries))
     state = msgspec.structs.replace(state, tip="", tries=(), later=())
     if result["landed"]:
-        decision = _next(state)
-        return decision._replace(effects=(*decision.effects, *retired(result)))
+        return _next(state, *retired(result))
     in_the_way = [
         Stopped(change=waiting.change, head=waiting.head, state="held", why=found)
         for waiting in state.queue
@@ -316,6 +345,13 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
 def retired(result: dict[str, Any]) -> tuple[Effect, ...]:
     """What is done with the authors of what has landed."""
     return tuple(Effect(RETIRE, author) for author in result.get("authors", ()))
+
+
+def told_failure(effect: dict[str, Any]) -> tuple[Effect, ...]:
+    """Tells of an effect that nobody waits for, where that has failed."""
+    why = _failure(effect)
+    told = {"what": effect["what"], "number": effect["number"], "why": why}
+    return (Effect(TELL, told),) if why else ()
 
 
 def _pause(state: LandingState, at: float) -> Decision:
@@ -339,8 +375,11 @@ def _stopped(state: LandingState, effect: dict[str, Any], _: float) -> Decision:
 _ENDS = {TRY: _tried, LAND: _landed, STOP: _stopped}
 
 
-def _next(state: LandingState) -> Decision:
-    """Asks the plan, where nothing is under way."""
+def _next(state: LandingState, *first: Effect) -> Decision:
+    """Asks the plan, where nothing is under way; what is done in any case comes first."""
+    if first:
+        then = _next(msgspec.structs.replace(state, sequence=state.sequence + len(first)))
+        return then._replace(effects=(*first, *then.effects))
     if state.busy:
         return _decided(state)
     if state.pushed is not None:
@@ -402,7 +441,7 @@ def _hold_all(state: LandingState, why: str) -> Decision:
 
 
 def _do(state: LandingState, what: str, **data: Any) -> Decision:
-    state = msgspec.structs.replace(state, busy=what, wake_at=None)
+    state = msgspec.structs.replace(state, busy=what, number=state.sequence + 1, wake_at=None)
     heads = {waiting.change: waiting.head for waiting in state.queue}
     return _decided(state, Effect(what, {"target": state.target, "heads": heads, **data}))
 
@@ -412,12 +451,20 @@ def _failure(effect: dict[str, Any]) -> str:
     if effect["status"] == "done":
         return ""
     error = effect.get("error") or {}
-    return str(error.get("message", effect["status"]))
+    hint = f"; {error['hint']}" if error.get("hint") else ""
+    return str(error.get("message", effect["status"])) + hint
+
+
+def _counted(job: Job) -> dict[str, Any]:
+    """The state of a job that did not count its effects: which is under way, its name says."""
+    return {**job.state, "sequence": job.sequence, "number": 0}
 
 
 KIND = JobKind(
     "landing",
     advance,
+    version=2,
+    upgrades={1: _counted},
     hears=frozenset(
         {
             *(AgentEnded.kind, AgentReported.kind, AgentRestored.kind),

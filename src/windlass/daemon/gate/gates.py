@@ -158,10 +158,30 @@ def require(gate: Gate) -> Gate:
             "look at its lines and accept them: wl trust; or let it run in a box:"
             " wl config remove gate.box --global",
         )
+    if unpushed := _unpushed(gate):
+        raise ConfigError(
+            unpushed, "the gate that counts is that of the branch that changes land on"
+        )
     raise ConfigError(
         f"{gate.target.branch} of {gate.repo.root} has no gate: nothing says when a tree is good",
         "`wl init` proposes one; or write [gate] commands into .windlass/config.toml and commit it"
         f" to {gate.target.branch}; to land without any: wl config set landing.unproven WHY",
+    )
+
+
+def _unpushed(gate: Gate) -> str:
+    """What to do where changes land on a remote, and only the branch here has a configuration."""
+    branch, remote = gate.target.branch, gate.target.remote
+    git = repos.git(gate.repo)
+    here = None if gate.target.mode == "local" else repository.read_ref(git, f"refs/heads/{branch}")
+    name = project_file.PROJECT_FILE
+    trees = [gate_trees.tree_of(git, here), gate.target.tree] if here is not None else []
+    held = [gate_trees.blobs(git, tree, [name]) for tree in trees]
+    if not held or not held[0] or held[0] == held[1]:
+        return ""
+    return (
+        f"{remote}/{branch} has no gate, and changes land there: {name} of {branch} here is not"
+        f" pushed; type: git push {remote} {branch}"
     )
 
 

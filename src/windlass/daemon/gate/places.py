@@ -35,7 +35,7 @@ class GatePlaces:
 
     @property
     def caches(self) -> Path:
-        """What green runs of the target left for later ones, a folder for each check."""
+        """What green runs left for later ones: by check, and by tree until that has landed."""
         return self.folder / "caches"
 
     @property

@@ -1,7 +1,8 @@
-"""What the target's last green run of a check left at the paths of `gate.cache`.
+"""What the run that proved the tree which landed last left at the paths of `gate.cache`.
 
-Every run sees a throw-away copy of it, so none can hand anything on but a run of the target's own
-tree. Nothing of it ever stands in the place of a file of the tree.
+Every run sees a throw-away copy of it. What a green run leaves is kept apart, by its tree, until
+that is the target's own: so none hands anything on but what has landed. Nothing of it ever stands
+in the place of a file of the tree.
 """
 
 from __future__ import annotations
@@ -25,25 +26,31 @@ _TAKEN = ".windlass-cache"
 """In the view of a run's tree: where the caches are put together, for us to take them away."""
 _SECONDS = 600.0
 _LOG_BYTES = 1 << 20
+_MOST_LEFT = 8
+"""Trees of which something is kept for when they land; a check's oldest go first."""
 
 
 class RunCache(NamedTuple):
     """The cache of one check, for runs of one tree; without paths where that has files there."""
 
     folder: Path
+    """What runs see: of the tree that landed last."""
+    left: Path
+    """What this run leaves, for when its tree has landed."""
     paths: tuple[str, ...]
-    is_targets: bool
-    """Whether that tree is the target's own, whose green run is kept."""
 
 
 def of(context: Context, gate: Gate, check_key: str, tree: str) -> RunCache:
-    """Finds the cache of a check."""
+    """Finds the cache of a check; from the run that proved what is the target's tree by now."""
     places = GatePlaces(context.folders.home, gate.repo.id)
     git = repos.git(gate.repo)
     plain = [path for path in gate.spec.cache if _is_plain(path)]
     free = tuple(path for path in plain if not gate_trees.blobs(git, tree, [path]))
     folder = places.caches / digest([check_key, gate.level, gate.spec.cache])
-    return RunCache(folder, free if len(free) == len(plain) else (), tree == gate.target.tree)
+    with context.locks.holding([f"gate cache {folder}"]):
+        if _is_folder(left := _left_by(folder, gate.target.tree)):
+            _replace(folder, left)
+    return RunCache(folder, _left_by(folder, tree), free if len(free) == len(plain) else ())
 
 
 def lowers(cache: RunCache) -> list[Path]:
@@ -55,11 +62,11 @@ def lowers(cache: RunCache) -> list[Path]:
 
 
 def keep(context: Context, cache: RunCache, room: Room, *, log: Path, mark: str) -> None:
-    """Keeps what a green run of the target's tree has left, before its room is gone.
+    """Keeps what a green run has left, before its room is gone, for when its tree has landed.
 
     Put together by a command in the run's own box, which sees no more than the run did.
     """
-    if not cache.paths or not cache.is_targets:
+    if not cache.paths:
         return
     named = " ".join(shlex.quote(path) for path in cache.paths)
     line = (
@@ -83,9 +90,22 @@ def keep(context: Context, cache: RunCache, room: Room, *, log: Path, mark: str)
     taken = room.written / _TAKEN
     if done.code or done.timed_out or not _is_folder(taken):
         return
-    erase(str(cache.folder))
-    cache.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    taken.rename(cache.folder)
+    cache.left.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with context.locks.holding([f"gate cache {cache.folder}"]):
+        _replace(cache.left, taken)
+        os.utime(cache.left)  # its time is the end of the run, and no word of the tests'
+        others = cache.folder.parent.glob(f"{cache.folder.name}-*")
+        for old in sorted(others, key=lambda other: other.lstat().st_mtime)[:-_MOST_LEFT]:
+            erase(str(old))
+
+
+def _left_by(folder: Path, tree: str) -> Path:
+    return folder.with_name(f"{folder.name}-{tree}")
+
+
+def _replace(folder: Path, new: Path) -> None:
+    erase(str(folder))
+    new.rename(folder)
 
 
 def _is_plain(path: str) -> bool:

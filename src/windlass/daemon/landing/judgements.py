@@ -20,7 +20,7 @@ from windlass.daemon.kernel import accepted_lines, lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures, gate_changes, submissions, views
+from windlass.daemon.landing import gate_changes, queues, views
 from windlass.git import gate_trees
 from windlass.store import changes as rows
 from windlass.store.store import Writing
@@ -131,7 +131,7 @@ def _approve(writing: Writing, change: Change, why: str) -> None:
 def _enter_again(writing: Writing, change: Change) -> None:
     approved = rows.find(writing.connection, change.repo, change.id)
     if approved is not None:
-        submissions.enter(writing, approved)
+        queues.enter(writing, approved)
 
 
 def _block(writing: Writing, change: Change, why: str) -> None:
@@ -146,13 +146,10 @@ def _drop(writing: Writing, change: Change, why: str) -> None:
 
 
 def _stop(writing: Writing, change: Change, *, state: core.State, why: str, **columns: Any) -> None:
-    rows.move(writing, change, state=state, why=why, **columns)
     if change.state in OPEN or state == "dropped":
-        departures.tell(writing, change, state=state, why=why)
-    if state == "dropped":
-        for waiting in rows.listed(writing.connection, change.repo, states=OPEN):
-            if change.id in waiting.needs:
-                _stop(writing, waiting, state="held", why=f"it needs {change.id}, which is dropped")
+        queues.leave(writing, change, state=state, why=why, **columns)
+    else:
+        rows.move(writing, change, state=state, why=why, **columns)
 
 
 def _retry(writing: Writing, change: Change, why: str) -> None:
@@ -170,7 +167,7 @@ def _retry(writing: Writing, change: Change, why: str) -> None:
             f"look at it and let it in: wl diff {change.id}; wl approve {change.id}",
         )
     rows.move(writing, change, ticket=None)
-    submissions.enter(writing, change)
+    queues.enter(writing, change)
 
 
 _JUDGES: dict[str, Judge] = {

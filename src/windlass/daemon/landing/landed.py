@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
-from windlass.core.landing import holds
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import submissions
+from windlass.daemon.landing import queues
 from windlass.git.merges import MergePlan
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
@@ -47,15 +46,8 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
         change=found.id, target=found.target, commit=plan.new, tree=plan.tree, was=plan.old
     )
     writing.emit(event, repo=repo, subject=core.subject(found.id))
-    for waiting in rows.listed(writing.connection, repo, states={"held"}):
-        if _waited_for(waiting, found) and not waiting.waits_for_a_person:
-            submissions.enter(writing, waiting)
-
-
-def _waited_for(waiting: Change, landed: Change) -> bool:
-    """Whether a change was held until this one landed: it needs it, or its target was red."""
-    was_halted = waiting.why == holds.halted(landed.target) and waiting.target == landed.target
-    return was_halted or landed.id in waiting.needs
+    queues.release_dependents(writing, found)
+    queues.release_halted(writing, repo, found.target)
 
 
 def authors(

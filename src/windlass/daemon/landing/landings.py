@@ -17,7 +17,7 @@ from windlass.core.landing.job import Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates, green
 from windlass.daemon.gate.proofs import Proofs
-from windlass.daemon.kernel import repos
+from windlass.daemon.kernel import repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
@@ -74,6 +74,7 @@ class Landings:
         if pushed := work.data.get("settles"):
             work.keep(**{**found, "plan": pushed})
             return
+        work.read(partial(set_aside.refuse_move, repo=repo.id, branch=work.data["target"]))
         target = gates.target(self._context, repo, git)
         found |= {"mode": target.mode, "remote": target.remote}
         ref = f"refs/heads/{work.data['target']}"

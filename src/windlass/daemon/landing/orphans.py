@@ -16,7 +16,7 @@ from windlass.core.mail.notices import Type
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures
+from windlass.daemon.landing import queues
 from windlass.daemon.mail import notices
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
@@ -63,8 +63,7 @@ def _settle(writing: Writing, change: Change, author: Agent) -> None:
         return
     if change.state == "draft":
         why = f"{author.id} ended before it proposed this"
-        rows.move(writing, change, state="dropped", why=why, orphaned=True)
-        departures.tell(writing, change, state="dropped", why=why)
+        queues.leave(writing, change, state="dropped", why=why, orphaned=True)
     elif change.state not in core.UNFINISHED:
         return
     waits = change.state not in (*core.OPEN, "draft", "proposed")

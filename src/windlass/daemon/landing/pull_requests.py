@@ -29,7 +29,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures, landed, messages, pushes
+from windlass.daemon.landing import landed, messages, pushes, queues
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import gate_trees, merges, remotes, repository
@@ -185,7 +185,8 @@ class PullRequests:
         repo = RepoId(work.intent.repo)
         git = repos.git(repos.by_id(self._context, repo))
         target, remote = work.data["target"], work.data["remote"]
-        if stays := pushes.follow(git, target, commit=work.data["tip"], remote=remote):
+        tip, context = work.data["tip"], self._context
+        if stays := pushes.follow(context, git, repo, target, commit=tip, remote=remote):
             group = work.data["group"]
             work.with_next_record(lambda writing: pushes.say_stays(writing, repo, group, stays))
 
@@ -239,7 +240,7 @@ def _propose(writing: Writing, repo: RepoId, state: RequestState, name: str, *, 
     found = rows.find(writing.connection, repo, ChangeId(name))
     if found is None or found.state not in core.OPEN or found.head != state.heads[name]:
         return
-    rows.move(
+    queues.leave(
         writing,
         found,
         state="proposed",
@@ -249,7 +250,6 @@ def _propose(writing: Writing, repo: RepoId, state: RequestState, name: str, *, 
         tree=state.tree,
         verdict=state.verdict,
     )
-    departures.tell(writing, found, state="proposed", why=why)
 
 
 def _waiting(connection: sa.Connection, repo: RepoId, state: RequestState) -> list[str]:

@@ -16,7 +16,7 @@ from windlass.core.ids import RepoId
 from windlass.core.landing.changes import OPEN, ChangeId
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import green
-from windlass.daemon.kernel import repos
+from windlass.daemon.kernel import repos, set_aside
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Step
 from windlass.daemon.kernel.running_intents import RunningIntent
@@ -93,7 +93,8 @@ class Pushes:
         plan = shapes.convert(work.data["plan"], MergePlan)
         if work.data["verdict"] == landed.PASSED:
             green.follow(git, plan.new)
-        stays = follow(git, plan.target_branch, commit=plan.new, remote=work.data["remote"])
+        branch, remote = plan.target_branch, work.data["remote"]
+        stays = follow(self._context, git, repo, branch, commit=plan.new, remote=remote)
         if stays:
             group = work.data["tried"]["group"]
             work.with_next_record(lambda writing: say_stays(writing, repo, group, stays))
@@ -126,9 +127,12 @@ def settle(
     return Settled("refused", f"{printable_line(told)}: wl config set landing.mode pr --global")
 
 
-def follow(git: Repository, branch: str, *, commit: str, remote: str) -> str:
+def follow(
+    context: Context, git: Repository, repo: RepoId, branch: str, *, commit: str, remote: str
+) -> str:
     """Moves a branch here to what landed on the remote's; says why where it stays."""
     try:
+        context.store.read(partial(set_aside.refuse_move, repo=repo, branch=branch))
         local = repository.read_ref(git, f"refs/heads/{branch}")
         if local is None or repository.is_ancestor(git, commit, local):
             return ""

@@ -14,7 +14,7 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.daemon.agents import ending_settings, endings
 from windlass.daemon.agents.endings import Endings
-from windlass.daemon.kernel import repos
+from windlass.daemon.kernel import repos, set_aside
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
@@ -54,9 +54,14 @@ class Retirements:
 
     def _look(self, work: RunningIntent) -> None:
         """Keeps what the steps of an ending need, or that there is more than has landed."""
+        repo, data = RepoId(work.intent.repo), work.data
+        if data["deletes"]:
+            work.read(partial(set_aside.refuse_move, repo=repo, branch=data["branch"]))
         author = self._author(work)
-        if author is None or work.data.get("more"):
+        if author is None or data.get("more"):
             return
+        refuse = partial(set_aside.refuse_attached, agents=[author.uid], ends=True)
+        self._context.store.write(refuse)
         if "how" not in work.data:
             configured, notes = ending_settings.of_repos(self._context, [author])
             now = self._context.clock.now()

@@ -29,7 +29,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import authors, departures, findings, tickets
+from windlass.daemon.landing import authors, findings, queues, tickets
 from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.tickets import Evidence
 from windlass.daemon.launch import clones
@@ -156,9 +156,9 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         return None
     if found.head != stopped.head or found.state not in _STOPPABLE:
         if found.state not in OPEN:  # the queue has it still, and nobody has said so
-            departures.tell(writing, found, state=found.state, why=found.why)
+            queues.left(writing, found, state=found.state, why=found.why)
         return None
-    columns: dict[str, Any] = {"state": stopped.state, "why": ticket.why, "ticket": ticket}
+    columns: dict[str, Any] = {"ticket": ticket}
     if stopped.state in _CAME_BACK:
         columns["attempts"] = found.attempts + 1
     if stopped.tried is not None and stopped.tried.marks:
@@ -167,16 +167,10 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         # Whoever has let it in has not seen these.
         columns |= {"edits": (*found.edits, *edits), "approval": None}
         columns["alone"] = found.alone or PROJECT_FILE in edits
-    rows.move(writing, found, **columns)
-    departures.tell(writing, found, state=stopped.state, why=ticket.why)
+    queues.leave(writing, found, state=stopped.state, why=ticket.why, **columns)
     uid = found.author
     author = agent_rows.agent(writing.connection, uid) if uid is not None else None
-    stopped_now = msgspec.structs.replace(found, **columns)
-    for waiting in rows.listed(writing.connection, repo, states=OPEN):
-        if found.id in waiting.needs:
-            why = f"it needs {found.id}, which is {stopped.state}"
-            rows.move(writing, waiting, state="held", why=why)
-            departures.tell(writing, waiting, state="held", why=why)
+    stopped_now = msgspec.structs.replace(found, state=stopped.state, why=ticket.why, **columns)
     return _Told(stopped_now, author)
 
 

@@ -13,7 +13,6 @@ from windlass.api.wire.landing import ChangeView, SubmitRequest
 from windlass.core import ids
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict, Denied, NotFound, UserError
-from windlass.core.events import ChangeQueued
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
@@ -27,7 +26,9 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures, guards, tries, views
+from windlass.daemon.landing import guards, queues, tries, views
+from windlass.daemon.landing.guards import Guards
+from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, squashes
@@ -89,12 +90,12 @@ class Submissions:
             deletes=request.get("delete", False),
             unattended=request.get("unattended", False),
         )
-        wanted = request.get("needs", [])
+        wanted = request.get("needs")
 
         def prepare(writing: Writing) -> dict[str, Any]:
             self.begin_queue(writing, repo.id, gate.target.branch)
-            needs = _needs(writing, change, wanted)
-            put = self.put(writing, msgspec.structs.replace(change, needs=needs))
+            needs = _needs(writing, change, wanted) if wanted is not None else None
+            put = self.put(writing, change, needs=needs)
             return {"change": put.id, "left_out": left_out}
 
         return IntentDraft(repo.id, scope.caller_uid, prepare)
@@ -124,7 +125,7 @@ class Submissions:
             author=author.uid if author is not None else None,
         )
         began = tries.since(self._context, git, change)
-        found = guards.of_revision(self._context, gate, git, head, by=by, since=began)
+        found = self._guards(gate, git, head, by=by, since=began)
         change = msgspec.structs.replace(
             change,
             guards=found.told,
@@ -133,6 +134,17 @@ class Submissions:
             approval=Approval(by="person", at=moment) if by is None and not found.wider else None,
         )
         return change, left_out
+
+    def _guards(
+        self, gate: Gate, git: Repository, head: str, *, by: Agent | None, since: str
+    ) -> Guards:
+        """Why a person has to look; what the remote has got meanwhile is no edit of this branch."""
+        found = guards.of_revision(self._context, gate, git, head, by=by, since=since)
+        if not found.edits or gate.target.mode == "local":
+            return found
+        Upstreams(self._context).refresh(gate.repo)
+        now = gates.read(self._context, gate.repo)
+        return guards.of_revision(self._context, now, git, head, by=by, since=since)
 
     def await_author(self, writing: Writing, author: Agent, target: str) -> None:
         """Begins a draft of an agent's: it is proposed when the agent says that it is done."""
@@ -160,21 +172,25 @@ class Submissions:
             begun = landing_job.begun(target)
             self._jobs.begin(writing, kind, repo=repo, subject=target, state=begun)
 
-    def put(self, writing: Writing, change: Change) -> Change:
-        """Adds a change, or the next revision of the one that the branch has."""
+    def put(
+        self, writing: Writing, change: Change, *, needs: tuple[ChangeId, ...] | None = None
+    ) -> Change:
+        """Adds a change, or the next revision of the one that the branch has.
+
+        What it needs stays as it was, unless that is said.
+        """
         known = rows.of_branch(
             writing.connection, change.repo, branch=change.branch, target=change.target
         )
         if known is None or known.state in ("landed", "dropped"):
-            put = rows.add(writing, _dated(change, writing))
-        elif known.state in core.OPEN and known.head == change.head:
-            return known
+            new = msgspec.structs.replace(change, state="draft", needs=needs or ())
+            put = rows.add(writing, _dated(new, writing))
         else:
-            put = _revised(writing, known, change)
-        entered = enter(writing, put)
-        if known is not None and known.state in core.OPEN and entered.state == "held":
-            departures.tell(writing, entered, state="held", why=entered.why)
-        return entered
+            wanted = known.needs if needs is None else needs
+            if known.state in core.OPEN and (known.head, known.needs) == (change.head, wanted):
+                return known
+            put = _revised(writing, known, msgspec.structs.replace(change, needs=wanted))
+        return queues.enter(writing, put)
 
     def _proposed(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
         """What somebody means by a name: an agent, a change, a branch; none is the agent itself."""
@@ -266,39 +282,11 @@ def _tip(git: Repository, proposed: Proposed) -> str:
     )
 
 
-def enter(writing: Writing, change: Change) -> Change:
-    """Has a change wait in the queue, or for whatever it has to wait for before."""
-    lacking = [
-        need
-        for name in change.needs
-        if (need := rows.find(writing.connection, change.repo, name)) is not None
-        and need.state != "landed"
-    ]
-    why = change.waits_for_a_person
-    if not why and (stuck := [need for need in lacking if need.state not in core.OPEN]):
-        why = "; ".join(f"it needs {need.id}, which is {need.state}" for need in stuck)
-    state: core.State = "held" if why else "queued"
-    rows.move(writing, change, state=state, why=why)
-    change = msgspec.structs.replace(change, state=state, why=why)
-    if state == "queued":
-        queued = ChangeQueued(
-            change=change.id,
-            target=change.target,
-            branch=change.branch,
-            head=change.head,
-            revision=change.revision,
-            needs=tuple(need.id for need in lacking),
-            alone=change.alone,
-        )
-        writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
-    return change
-
-
 def _revised(writing: Writing, known: Change, change: Change) -> Change:
     columns: dict[str, Any] = {
         "title": change.title,
         "task": change.task or known.task,
-        "needs": change.needs or known.needs,
+        "needs": change.needs,
         "guards": change.guards,
         "edits": change.edits,
         "alone": change.alone,
@@ -327,14 +315,14 @@ def _needs(writing: Writing, change: Change, wanted: list[str]) -> tuple[ChangeI
         writing.connection, change.repo, branch=change.branch, target=change.target
     )
     own = known.id if known is not None and known.state not in ("landed", "dropped") else None
-    for name in wanted:
+    for name in filter(None, wanted):
         found = None
         if core.is_id(name):
             found = rows.find(writing.connection, change.repo, ChangeId(name))
         if found is None:
             raise NotFound(f"there is no change {printable_line(name)}", "`wl queue --all`")
-        if found.state in ("dropped", "nothing-to-land"):
-            raise Conflict(f"{found.id} is {found.state}, so nothing can need it", "leave it out")
+        if found.state == "dropped":
+            raise Conflict(f"{found.id} is dropped, so nothing can need it", "leave it out")
         if own is not None and own in _all_needs(writing, found):
             raise UserError(
                 f"{own} would need itself: {found.id} needs it", "leave one of them out"

@@ -20,12 +20,12 @@ from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Approval, Change, ChangeId
 from windlass.core.printable import printable_line
-from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel import lookup, repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import departures, views
+from windlass.daemon.landing import queues, views
 from windlass.daemon.landing.submissions import Submissions
 from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
@@ -89,6 +89,7 @@ class LandingUndos:
         change, alone = work.read(partial(_landed, repo=repo.id, name=work.data["change"]))
         if change.commit is None or change.was is None:
             raise AssertionError(change)
+        work.read(partial(set_aside.refuse_move, repo=repo.id, branch=change.target))
         tip = repository.require(git, f"refs/heads/{change.target}")
         if tip == change.commit and alone and not repository.is_elsewhere(git, tip):
             plan = MergePlan(
@@ -178,8 +179,7 @@ def _take_back(writing: Writing, *, work: RunningIntent) -> None:
     if change is None or change.state != "landed":
         return
     why = work.data["why"] or "taken back by the person: the target is where it was before"
-    rows.move(writing, change, state="dropped", why=why)
-    departures.tell(writing, change, state="dropped", why=why)
+    queues.leave(writing, change, state="dropped", why=why)
 
 
 def _revert(landed: Change, work: RunningIntent, *, at: float) -> Change:

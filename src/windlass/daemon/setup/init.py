@@ -19,6 +19,7 @@ from windlass.api.wire.gate import GateRunReply
 from windlass.api.wire.setup import InitLook, InitReply, InitRequest
 from windlass.core import config, config_values
 from windlass.core.errors import Conflict, GitError, WindlassError
+from windlass.core.printable import printable_line
 from windlass.core.roles import WIDER
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
@@ -93,6 +94,7 @@ class Inits:
             "toolchains": plan.toolchains,
             "proposed": plan.allow,
             "kind": plan.kind,
+            "target": plan.target,
             "path": plan.path,
             "held": None if plan.there is None else plan.there.decode(),
             "keys": keys,
@@ -187,7 +189,7 @@ class Inits:
             work.keep(uncommitted=error.message)
 
 
-_UNSAID: Mapping[str, Any] = {"written": [], "commit": None, "uncommitted": ""}
+_UNSAID: Mapping[str, Any] = {"written": [], "commit": None, "uncommitted": "", "push": ""}
 
 
 def _tree(git: Repository, plan: Plan, *, network: bool) -> str:
@@ -245,7 +247,11 @@ def _put(data: Mapping[str, Any], name: str, text: str) -> None:
 
 def _made(work: RunningIntent) -> InitReply:
     data, root = work.data, work.data["root"]
-    waiting = settings.usable(work.context.folders.home, root).acceptable
+    usable = settings.usable(work.context.folders.home, root)
+    landing, commit = usable.config.landing, data.get("commit")
+    push = ""
+    if commit and landing.mode != "local":
+        push = f"git push {landing.remote} {printable_line(data['target'])}"
     return {
         "id": work.intent.repo,
         "root": root,
@@ -254,10 +260,11 @@ def _made(work: RunningIntent) -> InitReply:
         "toolchains": data["toolchains"],
         "proposed": data["proposed"],
         "accepted": data["accept"],
-        "waiting": [line.key for line in waiting],
+        "waiting": [line.key for line in usable.acceptable],
         "written": list(data["files"]),
-        "commit": data.get("commit"),
+        "commit": commit,
         "uncommitted": data.get("uncommitted", ""),
+        "push": push,
     }
 
 
