@@ -52,7 +52,6 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
 """The verbs of `wl help`, by what they are for."""
 
 MORE: tuple[CommandEntry, ...] = (
-    CommandEntry("allow", "allow a running agent what it was denied"),
     CommandEntry("block", "keep a change from landing"),
     CommandEntry("board", "show, check and extend the tasks of .windlass/kanban.md"),
     CommandEntry("config", "read and change configuration"),
@@ -76,7 +75,6 @@ MORE: tuple[CommandEntry, ...] = (
     CommandEntry("pipeline", "show, check and try the steps that a task goes through"),
     CommandEntry("queue", "show the changes that wait for landing"),
     CommandEntry("reassign", "give an agent another manager"),
-    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repo", "add, list and remove repositories"),
     CommandEntry("resume", "go on with a paused or stopped agent"),
     CommandEntry("retry", "try a change, or what was set aside, once more; or take it back"),
@@ -99,6 +97,8 @@ DEV: tuple[CommandEntry, ...] = (
 """What looks into the works: `wl dev NAME`. Without `dev` it works as well."""
 
 RARE: tuple[CommandEntry, ...] = (
+    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
+    CommandEntry("allow", "allow a running agent what it was denied"),
     CommandEntry("acknowledge", "say that messages to you are dealt with", ("ack",)),
     CommandEntry("archive", "list and show archived agents"),
     CommandEntry("ask", "ask the person, or a manager, from inside an agent"),
