@@ -117,6 +117,7 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("message", "show or acknowledge a message"),
     CommandEntry("note", "write a line into an agent's log"),
     CommandEntry("notify", "tell the person's own agent that something happened"),
+    CommandEntry("plan", "make the file that a task's plan goes into"),
     CommandEntry("questions", "list the questions that wait for your answer"),
     CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),
