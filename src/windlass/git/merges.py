@@ -20,6 +20,7 @@ from windlass.git.repository import (
     Repository,
     ahead_behind,
     checkouts,
+    head_commit,
     is_ancestor,
     merge_bases,
     places,
@@ -63,6 +64,8 @@ class MergePlan(msgspec.Struct, frozen=True, kw_only=True):
     """The merge of which the new commit has the tree, and not the second parent."""
     detaches: bool = False
     """Whether a checkout in which something is in the way is left where it is, on no branch."""
+    left: tuple[str, ...] = ()
+    """Those checkouts, as they were found before anything moved."""
 
     @property
     def target_branch(self) -> str:
@@ -213,13 +216,18 @@ def _branch_at(repo: Repository, place: str) -> str:
     return next((branch for branch, at in checkouts(repo).items() if at == place), "")
 
 
-def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
-    """Refuses a plan that the target's checkout could not follow; moves nothing."""
+def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list[str]:
+    """Refuses a plan that the target's checkout could not follow; moves nothing.
+
+    Returns the checkouts that would be left behind, where the plan does that.
+    """
+    behind = []
     with workspace_state.locked_branch(repo, plan.target_branch) as lock:
         for place in _places(repo, plan):
             _settle(repo, place, lock=lock, box=box)
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
-                _refuse(follower, plan)
+                behind += [place] if _refuse(follower, plan) else []
+    return behind
 
 
 def settle(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
@@ -253,11 +261,16 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
             _settle(repo, place, lock=lock, box=box)
             opened = _held(repo, place, plan=plan, lock=lock, box=box)
             followers.append(held.enter_context(opened))
+        _require_places(repo, plan, found)
         if now == plan.new:
             for follower in followers:
                 follower.catch_up()
             return []
-        return _move(repo, plan, dict(zip(found, followers, strict=True)))
+        by_place = dict(zip(found, followers, strict=True))
+        behind = _move(repo, plan, by_place)
+        followed = {place: by_place[place] for place in found if place not in behind}
+        _follow_who_switched(repo, plan, followed, lock=lock)
+        return behind
 
 
 def _move(
@@ -274,11 +287,38 @@ def _move(
             if place not in behind:
                 follower.follow()
                 back.callback(follower.go_back)
+        _require_places(repo, plan, [place for place in followers if place not in behind])
         set_ref(repo, plan.target_ref, plan.new, old=plan.old)
     except (Conflict, GitError, OSError):
         back.close()
         raise
     return behind
+
+
+def _require_places(repo: Repository, plan: MergePlan, known: Sequence[str]) -> None:
+    """Refuses where somebody has switched branches since: git needs no lock of ours for that."""
+    if set(_places(repo, plan)) != set(known):
+        raise Conflict(
+            f"somebody switches to or from {printable_line(plan.target_branch)} meanwhile",
+            "look again and retry",
+        )
+
+
+def _follow_who_switched(
+    repo: Repository, plan: MergePlan, followers: Mapping[str, checkout.Follower], *, lock: int
+) -> None:
+    """Puts right who switched in the moment of the move: files are as their HEAD is."""
+    there = _places(repo, plan)
+    for place, follower in followers.items():
+        if place not in there and head_commit(repo, place) == plan.old:
+            follower.go_back()
+    for place in there:
+        if place not in followers and registered.branch_of(repo, place) is None:
+            with (
+                contextlib.suppress(Conflict),  # a git is at work there, or edits are in the way
+                _held(repo, place, plan=plan, lock=lock, box=()) as follower,
+            ):
+                follower.catch_up()
 
 
 def _refuse(follower: checkout.Follower, plan: MergePlan) -> bool:

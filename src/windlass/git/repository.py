@@ -262,6 +262,18 @@ def places(repo: Repository, branch: str) -> list[str]:
     return attached or ([] if clone is None else [clone])
 
 
+def head_commit(repo: Repository, place: str) -> str | None:
+    """The commit that a checkout's HEAD names now; None for what is no checkout of this one."""
+    if os.path.realpath(place) == os.path.realpath(repo.root):
+        return resolve(repo, "HEAD")
+    for admin, at in workspace_state.admins(repo).items():
+        if at == place:
+            head = gitfiles.read_below(workspace_state.canonical(admin), "HEAD") or b""
+            branch = _branch_in(head)
+            return resolve(repo, f"refs/heads/{branch}" if branch else os.fsdecode(head.strip()))
+    return None
+
+
 def _attached(repo: Repository) -> Iterator[tuple[str, str]]:
     if main := head_branch(repo):
         yield main, repo.root

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
+from windlass.core.errors import GitError
 from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Change, ChangeId
+from windlass.daemon.gate import green
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import queues
+from windlass.git import repository
 from windlass.git.merges import MergePlan
+from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import spending
 from windlass.store.store import Writing
 
+log = logging.getLogger(__name__)
 PASSED = "passed"
 
 
@@ -48,6 +54,18 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
     writing.emit(event, repo=repo, subject=core.subject(found.id))
     queues.release_dependents(writing, found)
     queues.release_halted(writing, repo, found.target)
+
+
+def follow_green(git: Repository, work: RunningIntent, plan: MergePlan) -> None:
+    """Says where the target is proven; what has landed has landed, whatever becomes of that."""
+    if work.data["verdict"] != PASSED:
+        return
+    try:
+        known = repository.read_ref(git, green.REF)
+        if known is None or not repository.is_ancestor(git, plan.new, known):
+            green.follow(git, plan.new)
+    except GitError as error:  # the next landing says so
+        log.warning("%s does not follow %s: %s", green.REF, plan.new, error.message)
 
 
 def authors(

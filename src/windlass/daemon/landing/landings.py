@@ -15,7 +15,7 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change
 from windlass.core.landing.job import Try
 from windlass.core.printable import printable_line
-from windlass.daemon.gate import gates, green
+from windlass.daemon.gate import gates
 from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.kernel import repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
@@ -157,6 +157,7 @@ class Landings:
             return {"in_the_way": held}
         if in_the_way:
             plan = msgspec.structs.replace(plan, detaches=True)
+            plan = msgspec.structs.replace(plan, left=tuple(merges.rehearse(git, plan)))
         return {"plan": msgspec.to_builtins(plan)}
 
     def _in_the_way(
@@ -178,16 +179,16 @@ class Landings:
             return
         git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
         plan = shapes.convert(work.data["plan"], MergePlan)
+        behind: list[str] = []
         try:
             behind = merges.apply(git, plan)
-        except CheckoutBusy as busy:
-            work.keep(plan=None, waits=_told(busy))
-            return
-        except Conflict:
-            work.keep(plan=None)  # the branch, or a checkout of it, is not as it was: look again
-            return
-        if work.data["verdict"] == landed.PASSED:
-            green.follow(git, plan.new)
+        except Conflict as error:
+            if not _has_landed(git, plan):
+                # The branch, or a checkout of it, is not as it was: look again.
+                is_busy = isinstance(error, CheckoutBusy)
+                work.keep(plan=None, waits=_told(error) if is_busy else "")
+                return
+        behind = _left_behind(git, plan, behind)
 
         def change(writing: Writing) -> None:
             for name in work.data["tried"]["group"]:
@@ -196,12 +197,25 @@ class Landings:
                 _say_left_behind(writing, RepoId(work.intent.repo), place, at=plan.old)
 
         work.with_next_record(change)
+        landed.follow_green(git, work, plan)
 
     def _settle(self, work: RunningIntent) -> None:
         """Leaves no checkout half moved."""
         if work.data.get("plan") is not None:
             git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
             merges.settle(git, shapes.convert(work.data["plan"], MergePlan))
+
+
+def _has_landed(git: Repository, plan: MergePlan) -> bool:
+    """Whether the branch has the landing, also where somebody has committed on top of it since."""
+    tip = repository.read_ref(git, plan.target_ref)
+    return tip is not None and repository.is_ancestor(git, plan.new, tip)
+
+
+def _left_behind(git: Repository, plan: MergePlan, found: Sequence[str]) -> list[str]:
+    """The checkouts that are on no branch now, by this daemon's doing or one's that died."""
+    attached = repository.places(git, plan.target_branch)
+    return [place for place in dict.fromkeys((*plan.left, *found)) if place not in attached]
 
 
 def _move(data: Mapping[str, Any]) -> BranchMove:

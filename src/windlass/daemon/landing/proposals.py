@@ -20,6 +20,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing import pins
 from windlass.daemon.landing.submissions import Proposed, Submissions
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
@@ -59,6 +60,7 @@ class Proposals:
             self._submissions.put(writing, change)
 
         self._context.store.write(put)
+        pins.pin(self._context, repo)
 
 
 def _waiting(connection: sa.Connection, uid: Uid) -> tuple[Change | None, Agent | None]:

@@ -15,7 +15,6 @@ from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.landing.changes import OPEN, ChangeId
 from windlass.core.printable import printable_line
-from windlass.daemon.gate import green
 from windlass.daemon.kernel import repos, set_aside
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Step
@@ -91,8 +90,7 @@ class Pushes:
         repo = RepoId(work.intent.repo)
         git = repos.git(repos.by_id(self._context, repo))
         plan = shapes.convert(work.data["plan"], MergePlan)
-        if work.data["verdict"] == landed.PASSED:
-            green.follow(git, plan.new)
+        landed.follow_green(git, work, plan)
         branch, remote = plan.target_branch, work.data["remote"]
         stays = follow(self._context, git, repo, branch, commit=plan.new, remote=remote)
         if stays:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, SubmitRequest
@@ -24,9 +25,9 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
-from windlass.daemon.kernel.operations import IntentDraft, Operation
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import guards, queues, tries, views
+from windlass.daemon.landing import guards, pins, queues, tries, views
 from windlass.daemon.landing.guards import Guards
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch import setup_files
@@ -59,8 +60,8 @@ class Submissions:
         self._fetcher = fetcher
 
     def operation(self) -> Operation:
-        """A submission has no steps: the queue goes on with it once it is recorded."""
-        return Operation("submit", (), lambda _: [], self._submitted)
+        """The queue goes on with it once it is recorded; what it is about is kept from then on."""
+        return Operation("submit", (Step("pin", self._pin),), lambda _: [], self._submitted)
 
     def begin(self, caller: Caller, request: SubmitRequest) -> IntentDraft:
         """Finds what is to land, and where; refuses where no gate would prove it."""
@@ -91,6 +92,10 @@ class Submissions:
             unattended=request.get("unattended", False),
         )
         wanted = request.get("needs")
+        landed, commit = self._context.store.read(partial(_landed, change=change))
+        if commit and repository.is_ancestor(repos.git(repo), commit, gate.target.tip):
+            known = {"change": landed, "left_out": left_out}
+            return IntentDraft(repo.id, scope.caller_uid, lambda _: known)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             self.begin_queue(writing, repo.id, gate.target.branch)
@@ -191,6 +196,9 @@ class Submissions:
                 return known
             put = _revised(writing, known, msgspec.structs.replace(change, needs=wanted))
         return queues.enter(writing, put)
+
+    def _pin(self, work: RunningIntent) -> None:
+        pins.pin(self._context, repos.by_id(self._context, RepoId(work.intent.repo)))
 
     def _proposed(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
         """What somebody means by a name: an agent, a change, a branch; none is the agent itself."""
@@ -347,6 +355,14 @@ def _uncommitted(context: Context, author: Agent) -> list[str]:
     work = setup_files.work_status(context, author)
     changed = {*work.staged, *work.unstaged, *work.untracked, *work.conflicted}
     return heapq.nsmallest(core.MOST_LEFT_OUT, {*changed, *work.nested, *work.unread})
+
+
+def _landed(connection: sa.Connection, change: Change) -> tuple[str, str]:
+    """What landed with just this head of a branch, and its commit, unless it was taken back."""
+    known = rows.of_branch(connection, change.repo, branch=change.branch, target=change.target)
+    if known is None or (known.state, known.head) != ("landed", change.head):
+        return "", ""
+    return ("", "") if views.undone_by(connection, known) else (known.id, known.commit or "")
 
 
 def _dated(change: Change, writing: Writing) -> Change:

@@ -25,7 +25,7 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import queues, views
+from windlass.daemon.landing import pins, queues, views
 from windlass.daemon.landing.submissions import Submissions
 from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
@@ -150,6 +150,7 @@ class LandingUndos:
 
         if "revert" not in work.data:
             self._context.store.write(propose)
+        pins.pin(self._context, repo)
 
     def _settle(self, work: RunningIntent) -> None:
         """Leaves no checkout half moved."""
