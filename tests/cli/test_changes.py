@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.told import FOX, NOTHING, Told, no_change
+from tests.cli.told import FOX, NO_CHANGES, NOTHING, Told, no_change
 
 from windlass.cli import landed
 from windlass.cli.commands import diff, home, log, queue, retry, show, why
@@ -24,7 +25,7 @@ CHANGE: dict[str, Any] = {
     "revisions": [{"revision": 1, "head": "a" * 40, "state": "queued", "why": "", "at": 1.0}],
     "needs": [], "guards": [], "approval": None, "blocked": "", "attempts": 0, "position": 0,
     "was": None, "commit": None, "tree": None, "verdict": "", "usd": None, "landed_at": None,
-    "ticket": None, "left_out": [],
+    "ticket": None, "left_out": [], "undone_by": None,
 }  # fmt: skip
 TICKET = {
     "why": "pytest failed: test_x", "base": "", "tree": "t" * 40, "outcome": "failed",
@@ -41,7 +42,7 @@ LANDING: dict[str, Any] = {
     "commit": "b" * 40, "tree": "t" * 40, "verdict": "passed", "at": 1.0, "subject": "Merge",
     "by": "windlass",
     "changes": [{"id": "c7", "title": "count", "branch": "agent/fox", "task": "FIX-1",
-                 "agent": "fox", "usd": 0.5}],
+                 "agent": "fox", "usd": 0.5, "undone_by": None}],
 }  # fmt: skip
 
 
@@ -224,7 +225,7 @@ def test_a_change_that_waits_for_a_person_is_on_the_screen_and_in_json(
     change: dict[str, Any], said: str, command: str, capsysbinary: Capture
 ) -> None:
     """Also where there is no agent at all; and the agent's own line is not there twice."""
-    unfinished: Any = {"target": None, "changes": [change], "waiting": ["c7"]}
+    unfinished: Any = {**NO_CHANGES, "changes": [change], "waiting": ["c7"]}
     answers = {**NOTHING, "unfinished": lambda _: unfinished}
     done = {**FOX, "state": "complete"}
     for agents in ([], [done]):
@@ -244,7 +245,7 @@ def test_what_is_under_way_needs_nobody_and_a_red_target_does(capsysbinary: Capt
     """A draft is its agent's own line."""
     target = {"branch": "main", "tip": "a", "tree": "b", "outcome": "failed", "why": "unit failed"}
     changes = [CHANGE, {**CHANGE, "id": "c8", "state": "draft"}]
-    unfinished: Any = {"target": target, "changes": changes, "waiting": []}
+    unfinished: Any = {**NO_CHANGES, "target": target, "changes": changes, "waiting": []}
     answers = {**NOTHING, "unfinished": lambda _: unfinished}
     home.run(Told(home, agents=lambda _: [], **answers))
     above, _, below = capsysbinary.readouterr().out.decode().partition("changes")
@@ -287,3 +288,54 @@ def test_evidence_of_before_is_not_shown_of_what_waits_for_another_reason(
     ):
         show.run(Told(show, "c7", change=of({**REJECTED, **now})))
         assert "test_x" not in capsysbinary.readouterr().out.decode()
+
+
+def test_what_landed_and_was_taken_back_says_by_what(capsysbinary: Capture) -> None:
+    """Wherever it is shown; and how it lands again."""
+    change = {**LANDED, "undone_by": "c9"}
+    for module, name in ((show, "c7"), (why, "c7"), (queue, "--all")):
+        listed = partial(_given, {"changes": [change]})
+        module.run(Told(module, name, change=of(change), changes=listed))
+        assert ", undone by c9" in capsysbinary.readouterr().out.decode(), module
+    landing = {**LANDING, "changes": [{**LANDING["changes"][0], "undone_by": "c9"}]}
+    log.run(Told(log, "--landed", landings=lambda _: {"landings": [landing]}))
+    assert ", undone by c9" in capsysbinary.readouterr().out.decode()
+    assert landed.next_step(change) == "to land it again: wl merge agent/fox"
+
+
+def test_a_screen_without_agents_says_how_the_target_fares_and_what_landed_last(
+    capsysbinary: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Or why nothing can land."""
+    monkeypatch.chdir(tmp_path)
+    green = {"branch": "main", "tip": "a" * 40, "tree": "b", "outcome": "passed", "why": ""}
+    last = {"id": "c7", "title": "count", "landed_at": None}
+    answers: Any = {**NOTHING, "repos": lambda _: [{"root": str(tmp_path)}]}
+    for landing, said in (
+        ({"target": green, "last": last}, "main  green; landed c7, count"),
+        (
+            {"target": {**green, "outcome": None}},
+            "main  not proven yet: wl gate run, at aaaaaaaaaa",
+        ),
+        ({"gateless": "main has no gate: `wl init` proposes one"}, "no gate  main has no gate"),
+    ):
+        shown = {**NO_CHANGES, **landing}
+        answers["unfinished"] = partial(_given, shown)
+        home.run(Told(home, agents=lambda _: [], **answers))
+        assert capsysbinary.readouterr().out.decode().startswith(said)
+
+
+def test_what_is_halted_is_said_once_and_who_is_being_ended_needs_nobody(
+    capsysbinary: Capture,
+) -> None:
+    """The target is red: that is what needs you; and what landed is nothing to merge."""
+    red = {"branch": "main", "tip": "a", "tree": "b", "outcome": "failed", "why": "unit failed"}
+    held = {**CHANGE, "state": "held", "why": "main is not green by itself", "author": None}
+    landing: Any = {**NO_CHANGES, "target": red, "changes": [held], "waiting": ["c7"]}
+    landing["retiring"] = ["fox"]
+    answers: Any = {**NOTHING, "unfinished": lambda _: landing}
+    home.run(Told(home, agents=lambda _: [{**FOX, "state": "complete"}], **answers))
+    needs, _, below = capsysbinary.readouterr().out.decode().partition("changes")
+    assert needs.count("\n  ") == 1
+    assert "nothing lands but what mends it" in needs
+    assert "c7  agent/fox → main  held" in below

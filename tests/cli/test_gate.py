@@ -31,7 +31,7 @@ LOOK: dict[str, Any] = {
 }  # fmt: skip
 WRITTEN: dict[str, Any] = {
     "id": "0a1b2c3d", "root": "/shop", "config": "/shop/.windlass/config.toml", "made": True,
-    "toolchains": [], "proposed": [], "accepted": True, "waiting": [],
+    "toolchains": [], "proposed": [], "accepted": True, "waiting": [], "push": "",
     "written": [".windlass/config.toml"], "commit": "c" * 40, "uncommitted": "",
 }  # fmt: skip
 

@@ -49,7 +49,9 @@ class Terminal(io.StringIO):
         return True
 
 
-NO_CHANGES: dict[str, Any] = {"target": None, "changes": [], "waiting": []}
+NO_CHANGES: dict[str, Any] = {
+    "target": None, "gateless": "", "last": None, "changes": [], "waiting": [], "retiring": [],
+}  # fmt: skip
 
 
 FOX: dict[str, Any] = {

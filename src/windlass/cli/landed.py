@@ -31,7 +31,9 @@ def say(call: Call, change: dict[str, Any]) -> None:
     """Prints one change, with its ticket where it has one."""
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
     where = f" as {change['commit'][:10]}" if change["commit"] and is_landed(change) else ""
-    call.say(f"{change['change']}  {branch} → {target}  {_state(call, change['state'])}{where}")
+    undone = _undone(change)
+    state = _state(call, change["state"])
+    call.say(f"{change['change']}  {branch} → {target}  {state}{where}{undone}")
     if is_unapproved(change) and change["state"] == "held":
         call.say(f"  waits for your approval: {printable_line('; '.join(change['guards']))}")
     elif change["why"]:
@@ -45,7 +47,7 @@ def show(call: Call, change: dict[str, Any]) -> None:
     """Prints everything about one change, and what to type next."""
     call.say(f"{call.paint(change['id'], 'bold')}  {printable_line(change['title'])}")
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
-    call.say(f"  {branch} → {target}  {_state(call, change['state'])}")
+    call.say(f"  {branch} → {target}  {_state(call, change['state'])}{_undone(change)}")
     for name, text in _facts(change):
         call.say(f"  {name:<10} {printable_line(text)}")
     _ticket(call, change)
@@ -60,7 +62,7 @@ def show(call: Call, change: dict[str, Any]) -> None:
 def explain(call: Call, change: dict[str, Any]) -> None:
     """Prints why a change is where it is."""
     state = _state(call, change["state"])
-    call.say(f"{call.paint(change['id'], 'bold')} is {state}")
+    call.say(f"{call.paint(change['id'], 'bold')} is {state}{_undone(change)}")
     for name, text in _reasons(change):
         call.say(f"  {name:<8} {printable_line(text)}")
     _ticket(call, change)
@@ -79,7 +81,10 @@ def next_step(change: dict[str, Any]) -> str:
         case "proposed":
             return f"merge its pull request; to give it up: wl drop {name}"
         case "landed":
-            return f"wl diff {name}"
+            again = f"to land it again: wl merge {branch}"
+            return (
+                again if change["undone_by"] else f"wl diff {name}; to take it back: wl undo {name}"
+            )
         case "held" if change["blocked"]:
             return f"wl approve {name}"
         case "held" if is_unapproved(change):
@@ -151,9 +156,19 @@ def is_landed(change: dict[str, Any]) -> bool:
     return bool(change["state"] == "landed")
 
 
+def is_halted(change: dict[str, Any]) -> bool:
+    """Whether it waits for nothing but that its target is green again."""
+    return change["state"] == "held" and bool(change["why"] == halted(change["target"]))
+
+
 def is_unapproved(change: dict[str, Any]) -> bool:
     """Whether a person has to look at this revision and has not."""
     return bool(change["guards"]) and change["approval"] is None
+
+
+def _undone(change: dict[str, Any]) -> str:
+    """Of what landed and is not there any more: what has taken it back."""
+    return f", undone by {change['undone_by']}" if change["undone_by"] else ""
 
 
 def landing(call: Call, landed: dict[str, Any]) -> None:
@@ -177,7 +192,7 @@ def _brought(change: dict[str, Any]) -> str:
     about = [change[name] for name in ("task", "agent") if change[name]]
     about += [f"{change['usd']:.2f} USD"] if change["usd"] else []
     more = f"  ({', '.join(about)})" if about else ""
-    return printable_line(f"{change['id']} {change['title']}{more}")
+    return printable_line(f"{change['id']} {change['title']}{more}{_undone(change)}")
 
 
 def table(call: Call, changes: list[dict[str, Any]]) -> None:
@@ -190,7 +205,8 @@ def table(call: Call, changes: list[dict[str, Any]]) -> None:
             age(now - change["revisions"][-1]["at"]),
             change["title"],
             change["branch"],
-            change["why"] or (f"as {change['commit'][:10]}" if is_landed(change) else "-"),
+            change["why"]
+            or (f"as {change['commit'][:10]}{_undone(change)}" if is_landed(change) else "-"),
         )
         for change in changes
     ]

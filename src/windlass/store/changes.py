@@ -51,6 +51,14 @@ def revert_of(connection: sa.Connection, repo: RepoId, change: ChangeId) -> Chan
     return found[0] if found else None
 
 
+def last_landed(connection: sa.Connection, repo: RepoId) -> Change | None:
+    """What landed last."""
+    query = _known().where(_C.repo == repo, _C.state == "landed")
+    newest = query.order_by(_C.landed_at.desc(), _C.number.desc()).limit(1)
+    found = records.every(Change, connection, newest)
+    return found[0] if found else None
+
+
 def landed_of_branch(
     connection: sa.Connection, repo: RepoId, *, branch: str, target: str
 ) -> list[Change]:

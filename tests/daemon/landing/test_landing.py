@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from tests.daemon.gate.gate_ground import BROKEN, CODE, GATE
+from typing import Any
+
+from tests.daemon.gate.gate_ground import BROKEN, CODE, GATE, PERSON
 from tests.daemon.landing.landing_ground import LandingGround
+
+from windlass.daemon.landing.views import ChangeViews
 
 
 def test_a_branch_lands_by_a_merge_of_the_proven_tree(ground: LandingGround) -> None:
@@ -185,3 +189,29 @@ def test_what_the_gate_could_not_run_on_says_what_was_in_the_way(ground: Landing
     assert "no compiler here" in ticket["tail"]
     assert ticket["log"]
     assert ticket["reproduce"] == f"wl gate run {ticket['tree']} --fresh"
+
+
+def test_what_waits_for_a_person_is_in_the_queue_and_what_landed_is_not_proposed_again(
+    ground: LandingGround,
+) -> None:
+    """Its own row says that it landed; a new commit is a new change."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.commit({"b.py": "b = 1\n"}, branch="b")
+    first = ground.submit("mine")
+    ground.settle()
+    assert ground.submit("mine") == first
+    assert ground.change("mine")["state"] == "landed"
+    assert ground.states() == {"mine": "landed"}
+    held = ground.submit("b")
+    ground.judge("block", held, why="not now")
+    ground.settle()
+    views = ChangeViews(ground.context)
+    asked: Any = {"cwd": str(ground.root)}
+    assert [shown["id"] for shown in views.changes(PERSON, asked)["changes"]] == [held]
+    said = views.unfinished(PERSON, asked)
+    assert said["last"] is not None
+    assert said["last"]["id"] == first
+    assert said["gateless"] == ""
+    ground.git("rm", "-q", ".windlass/config.toml")
+    ground.git("commit", "-qm", "no gate")
+    assert "has no gate" in views.unfinished(PERSON, asked)["gateless"]

@@ -243,7 +243,7 @@ class RefreshReply(TypedDict):
     """What became of one agent's branch: where it was, where it is, and why it was left alone."""
 
     id: str
-    outcome: Literal["rebased", "there", "busy", "conflict", "uncommitted", "elsewhere"]
+    outcome: Literal["rebased", "there", "busy", "conflict", "uncommitted", "elsewhere", "undone"]
     why: str
     branch: str
     was: str | None

@@ -49,7 +49,7 @@ class JudgeRequest(AnyRequest):
 
 
 class ChangesRequest(AnyRequest):
-    """Asks for the changes that the queue works on; all of them where that is wanted."""
+    """Asks for the changes that wait: for the gate, or for somebody; for all if wanted."""
 
     all: NotRequired[bool]
 
@@ -88,6 +88,8 @@ class LandedChangeView(TypedDict):
     agent: str | None
     usd: float | None
     """What its author had spent by then; not known of a person's."""
+    undone_by: str | None
+    """The change that has taken it back since."""
 
 
 class LandingView(TypedDict):
@@ -182,6 +184,8 @@ class ChangeView(TypedDict):
     needs: list[str]
     reverts: str | None
     """The change that this one takes back."""
+    undone_by: str | None
+    """The change that has taken this one back, where it has landed."""
     guards: list[str]
     approval: ApprovalView | None
     blocked: str
@@ -210,11 +214,25 @@ class CommitReply(TypedDict):
     changes: list[ChangeView]
 
 
+class LastLandingView(TypedDict):
+    """The change that landed last."""
+
+    id: str
+    title: str
+    landed_at: float | None
+
+
 class UnfinishedReply(TypedDict):
     """What is not over: the changes, which of them wait for a person, and the target."""
 
     target: TargetView | None
     """None where nothing says when its trees are good."""
+    gateless: str
+    """Why there is no target, with what to do about it; else empty."""
+    last: LastLandingView | None
+    """None where nothing has landed."""
+    retiring: list[str]
+    """The agents that are there still, though what they had has landed: they are being ended."""
     changes: list[ChangeView]
     waiting: list[str]
     """Those that nothing becomes of before a person does something."""

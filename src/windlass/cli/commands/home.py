@@ -13,6 +13,7 @@ from windlass.cli import landed, render, unfinished
 from windlass.cli.call import Call
 from windlass.cli.commands.costs import usd
 from windlass.core.ages import age
+from windlass.core.printable import printable_line
 
 _LONG_SETUP = 120.0
 """Seconds after which an agent that is still being prepared is worth a look."""
@@ -30,6 +31,7 @@ def run(call: Call) -> int:
     changes, waiting = landing["changes"], set(landing["waiting"])
     # What is done and proposed is spoken of where its change is.
     proposed = {change["author"] for change in changes if change["author"]}
+    proposed |= set(landing["retiring"])
     needed = {agent["uid"]: _need(agent, proposed) for agent in listed}
     if call.json:
         agents = [_with_need(agent, needed[agent["uid"]]) for agent in listed]
@@ -37,7 +39,7 @@ def run(call: Call) -> int:
         return 0
     red = _red(landing["target"])
     if not listed and not changes and red is None:
-        return _begin(call)
+        return _begin(call, landing)
     here = {agent["repo"] for agent in listed}
     left = [intent for intent in unfinished.listed(call) if intent["repo"] in here]
     questions = call.ask("questions")
@@ -61,6 +63,8 @@ def run(call: Call) -> int:
         )
         for question in questions
     ]
+    # What is halted goes on by itself once the target is mended: one line says so.
+    waiting -= {c["id"] for c in changes if red is not None and landed.is_halted(c)}
     needs += [(c["id"], *landed.need(c)) for c in changes if c["id"] in waiting]
     needs += [red] if red is not None else []
     if needs:
@@ -76,17 +80,16 @@ def run(call: Call) -> int:
             call.say(f"  {landed.under_way(call, change)}")
         if listed:
             call.say()
-    if not listed:
-        return 0
-    call.say(
-        call.paint("crew", "bold")
-        + f"  {render.counted(len(listed), 'agent')}, {_confined(listed)}"
-    )
-    for line in render.tree(call, listed, indent="  "):
-        call.say(line)
-    if (green := _green(landing["target"])) is not None:
+    if listed:
+        call.say(
+            call.paint("crew", "bold")
+            + f"  {render.counted(len(listed), 'agent')}, {_confined(listed)}"
+        )
+        for line in render.tree(call, listed, indent="  "):
+            call.say(line)
+    if main := _target(call, landing):
         call.say()
-        call.say(call.paint(green[0], "bold") + f"  {green[1]}   wl log --landed")
+        call.say(main)
     spent = call.ask("costs", since="0s")["total"]
     if spent["usd"] or spent["notional_usd"]:
         call.say()
@@ -94,11 +97,14 @@ def run(call: Call) -> int:
     return 0
 
 
-def _begin(call: Call) -> int:
+def _begin(call: Call, landing: dict[str, Any]) -> int:
     known = {repo["root"] for repo in call.ask("repos")}
     here = os.getcwd()
     if any(here == root or here.startswith(root + os.sep) for root in known):
+        if said := _target(call, landing):
+            call.say(said)
         call.say('no agents here.  wl new "what to do"   starts one')
+        call.say("                 wl merge              lands a branch of your own")
         call.say("                 wl trash list         shows salvaged work")
         return 0
     call.say("wl init            set up this repository")
@@ -129,12 +135,25 @@ def _red(target: dict[str, Any] | None) -> tuple[str, str, str] | None:
     return target["branch"], text, "wl gate"
 
 
-def _green(target: dict[str, Any] | None) -> tuple[str, str] | None:
-    """A target that is proven, or that nobody has judged; what is red needs the person."""
-    if target is None or target["outcome"] not in (None, "passed"):
-        return None
-    verdict = "is green" if target["outcome"] else "is not judged yet"
-    return target["branch"], f"{verdict}, at {target['tip'][:10]}"
+def _target(call: Call, landing: dict[str, Any]) -> str:
+    """A line on the branch that changes land on: how it fares, and what landed last."""
+    target, last = landing["target"], landing["last"]
+    if target is None:
+        said = printable_line(landing["gateless"])
+        return render.folded(call, f"{call.paint('no gate', 'yellow')}  ", said, indent=2) * bool(
+            said
+        )
+    if target["outcome"] not in (None, "passed"):
+        return ""  # it needs the person, and is said above
+    verdict = "green" if target["outcome"] else "not proven yet: wl gate run"
+    verdict = call.paint(verdict, "green") if target["outcome"] else verdict
+    lead = f"{call.paint(printable_line(target['branch']), 'bold')}  {verdict}"
+    if last is None:
+        return f"{lead}, at {target['tip'][:10]}"
+    when = f"{age(time.time() - last['landed_at'])} ago " if last["landed_at"] else ""
+    room = render.columns() if call.terminal else 120
+    title = render.fit(printable_line(last["title"]), max(12, room - 50))
+    return f"{lead}; {when}landed {last['id']}, {title}   wl log --landed"
 
 
 def _changes_with_needs(landing: dict[str, Any]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from typing import Any
 from windlass.cli import change_wait, ended, landed
 from windlass.cli.call import Call, take_yes
 from windlass.core.errors import Conflict, NotFound
-from windlass.core.landing.changes import MOST_LEFT_OUT, exit_code
+from windlass.core.landing.changes import EXIT_CODES, MOST_LEFT_OUT, exit_code
 from windlass.core.printable import printable_line
 
 EXAMPLES = (
@@ -113,10 +113,14 @@ def _land(call: Call) -> int:
         more = f" and {several - 5} more" if several > 5 else ""
         more = " and many more" if several == MOST_LEFT_OUT else more
         call.tell(f"not committed, and so left out: {named}{more}")
+    is_there = change["state"] == "landed"  # by now nothing could have: it did so before
     if not args.no_wait and change["state"] in ("queued", "gating"):
         change = change_wait.wait(call, change)
     call.data(change)
     landed.say(call, change)
+    if is_there:
+        call.tell("  nothing to land: it has no commit since")
+        return EXIT_CODES["nothing-to-land"]
     return exit_code(change["state"], (change["ticket"] or {}).get("outcome", "failed"))
 
 

@@ -1,4 +1,4 @@
-"""Shows the changes that wait for landing, in their order, and with --all those before them.
+"""Shows the changes that wait: for the gate, for what they need, or for you; --all has the rest.
 
 `wl merge BRANCH` proposes a branch: it is merged onto the branch that changes land on, that very
 tree goes through the gate, and only what is green lands.
@@ -26,5 +26,5 @@ def run(call: Call) -> int:
     if asked["changes"] and not call.json:
         landed.table(call, asked["changes"])
     if not asked["changes"]:
-        call.tell("nothing waits for landing; wl queue --all has what is over")
+        call.tell("nothing waits for landing; wl queue --all has what landed or came back")
     return 0

@@ -3,7 +3,8 @@
 Without names, every agent here that has a branch. One that is at work, has uncommitted files, or
 would conflict is left as it is, and that is said. Where a branch was before is kept, and named.
 Each agent that was rebased is told so. Of agents that were named, exits with 14 where one
-conflicts, and with 15 where one is at work or has uncommitted files.
+conflicts, and with 15 where one is at work, has uncommitted files, or has landed what was taken
+back since: rebased, that would be gone.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def run(call: Call) -> int:
     outcomes = {agent["outcome"] for agent in done}
     if "conflict" in outcomes:
         return _CONFLICT
-    return _HELD if named and outcomes & {"busy", "uncommitted", "elsewhere"} else 0
+    return _HELD if named and outcomes & {"busy", "uncommitted", "elsewhere", "undone"} else 0
 
 
 def _all(call: Call) -> list[str]:

@@ -30,6 +30,8 @@ OPEN: frozenset[State] = frozenset({"queued", "gating"})
 """Where a change is while the queue still works on it."""
 UNFINISHED: frozenset[State] = OPEN | {"draft", "proposed", "rejected", "conflict", "held"}
 """Where something may still become of a change."""
+WAITING: frozenset[State] = OPEN | {"proposed", "held"}
+"""Where it waits: for the gate, for what it needs, or for somebody."""
 SATISFIED: frozenset[State] = frozenset({"landed", "nothing-to-land"})
 """Where the target has all of a change, so that who needs it need not wait."""
 PINNED: frozenset[State] = UNFINISHED - {"draft"}

@@ -31,7 +31,7 @@ from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Target
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.landing.views import author_of, tells_tickets, view
+from windlass.daemon.landing.views import author_of, tells_tickets, undone_by, view
 from windlass.git import mainline, repository, squashes
 from windlass.git.mainline import Moved
 from windlass.git.repository import Repository
@@ -172,6 +172,7 @@ def _change(connection: sa.Connection, change: Change) -> LandedChangeView:
         "task": change.task or None,
         "agent": author_of(connection, change),
         "usd": change.usd,
+        "undone_by": undone_by(connection, change),
     }
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, SubmitRequest
@@ -91,6 +92,10 @@ class Submissions:
             unattended=request.get("unattended", False),
         )
         wanted = request.get("needs")
+        landed, commit = self._context.store.read(partial(_landed, change=change))
+        if commit and repository.is_ancestor(repos.git(repo), commit, gate.target.tip):
+            known = {"change": landed, "left_out": left_out}
+            return IntentDraft(repo.id, scope.caller_uid, lambda _: known)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             self.begin_queue(writing, repo.id, gate.target.branch)
@@ -350,6 +355,14 @@ def _uncommitted(context: Context, author: Agent) -> list[str]:
     work = setup_files.work_status(context, author)
     changed = {*work.staged, *work.unstaged, *work.untracked, *work.conflicted}
     return heapq.nsmallest(core.MOST_LEFT_OUT, {*changed, *work.nested, *work.unread})
+
+
+def _landed(connection: sa.Connection, change: Change) -> tuple[str, str]:
+    """What landed with just this head of a branch, and its commit, unless it was taken back."""
+    known = rows.of_branch(connection, change.repo, branch=change.branch, target=change.target)
+    if known is None or (known.state, known.head) != ("landed", change.head):
+        return "", ""
+    return ("", "") if views.undone_by(connection, known) else (known.id, known.commit or "")
 
 
 def _dated(change: Change, writing: Writing) -> Change:

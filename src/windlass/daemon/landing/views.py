@@ -17,6 +17,7 @@ from windlass.api.wire.landing import (
     ChangesRequest,
     ChangeView,
     ChangeWaitRequest,
+    LastLandingView,
     TargetView,
     TicketView,
     UnfinishedReply,
@@ -24,7 +25,7 @@ from windlass.api.wire.landing import (
 from windlass.api.wire.request import AnyRequest
 from windlass.core import crew
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, NotFound
+from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.events import ChangeLanded, ChangeStopped
 from windlass.core.gate import verdicts as outcomes
 from windlass.core.ids import RepoId
@@ -39,6 +40,7 @@ from windlass.daemon.kernel.lookup import Scope
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import verdicts
+from windlass.store.rows import Repo
 from windlass.store.store import Event
 
 _ENDS = (ChangeLanded.kind, ChangeStopped.kind)
@@ -55,9 +57,8 @@ class ChangeViews:
         scope = lookup.scope(self._context, caller, request)
         repo, told = scope.require_repo().id, tells_tickets(self._context, scope)
         queue = self._context.store.read(partial(rows.open_ones, repo=repo))
-        found = queue
-        if request.get("all", False):
-            found = self._context.store.read(partial(rows.listed, repo=repo))
+        states = () if request.get("all", False) else core.WAITING
+        found = self._context.store.read(partial(rows.listed, repo=repo, states=states))
         shown = self._context.store.read(
             lambda c: [view(c, change, queue, is_told=told(change)) for change in found]
         )
@@ -75,9 +76,12 @@ class ChangeViews:
         """What is under way, what waits for a person, and whether the target is green."""
         scope = lookup.scope(self._context, caller, request)
         if (repo := scope.repo) is None:
-            return {"target": None, "changes": [], "waiting": []}
+            return {
+                "target": None, "gateless": "", "last": None,
+                "changes": [], "waiting": [], "retiring": [],
+            }  # fmt: skip
         told = tells_tickets(self._context, scope)
-        gate = gates.find(self._context, repo)
+        gate, gateless = self._gate(repo)
         most = gate.config.landing.max_attempts if gate is not None else 1
         states = core.UNFINISHED
 
@@ -86,8 +90,12 @@ class ChangeViews:
             queue = [change for change in found if change.state in OPEN]
             authors = {change.id: _author(connection, change) for change in found}
             live = {n for n, agent in authors.items() if agent and agent.ended_at is None}
+            agents = agent_rows.agents(connection, repo=repo.id)
             return {
                 "target": _target(connection, gate) if gate is not None else None,
+                "gateless": gateless,
+                "last": _last(connection, repo.id),
+                "retiring": [agent.id for agent in agents if _is_retiring(connection, agent)],
                 "changes": [view(connection, c, queue, is_told=told(c)) for c in found],
                 "waiting": [
                     change.id
@@ -97,6 +105,14 @@ class ChangeViews:
             }
 
         return self._context.store.read(read)
+
+    def _gate(self, repo: Repo) -> tuple[Gate | None, str]:
+        """The gate of a repository, or why nothing can land in it."""
+        try:
+            gate = gates.landing(gates.read(self._context, repo))
+        except WindlassError as error:
+            return None, f"{error.message}; {error.hint}" if error.hint else error.message
+        return (gate, "") if gate.spec.checks else (None, gates.unproven(gate))
 
     async def wait(self, caller: Caller, request: ChangeWaitRequest) -> ChangeView:
         """Tells how a change fared as soon as it has left the queue, or when the time is over."""
@@ -146,7 +162,10 @@ def _find(connection: sa.Connection, repo: RepoId, wanted: str) -> Change | None
     uid = next((agent.uid for agent in live if agent.id == wanted), None)
     own = rows.of_author(connection, uid) if uid is not None else None
     newest = list(reversed(rows.listed(connection, repo)))
-    named = next((change for change in newest if change.branch == wanted), None)
+    of_branch = [change for change in newest if change.branch == wanted]
+    # Proposed once more it had nothing new: what it brought is what is asked about.
+    telling = (change for change in of_branch if change.state != "nothing-to-land")
+    named = next(telling, of_branch[0] if of_branch else None)
     if own is not None and named is not None and own.id != named.id:
         # Managers name agents as they like, also as a branch of the person's is called.
         raise Conflict(
@@ -167,6 +186,27 @@ def _target(connection: sa.Connection, gate: Gate) -> TargetView:
     red = next((verdict for verdict in judged if verdict.outcome == outcome), None)
     why = f"{red.check} {red.outcome}" if red is not None and outcome != "passed" else ""
     return {"branch": branch, "tip": tip, "tree": tree, "outcome": outcome, "why": why}
+
+
+def _last(connection: sa.Connection, repo: RepoId) -> LastLandingView | None:
+    found = rows.last_landed(connection, repo)
+    if found is None:
+        return None
+    return {"id": found.id, "title": found.title, "landed_at": found.landed_at}
+
+
+def _is_retiring(connection: sa.Connection, agent: Agent) -> bool:
+    """Whether all that an agent proposed has landed, and it is to end with that."""
+    own = rows.of_author(connection, agent.uid)
+    return own is not None and own.state == "landed" and own.ends
+
+
+def undone_by(connection: sa.Connection, change: Change) -> ChangeId | None:
+    """The change that has taken back another one, which has landed."""
+    if change.state != "landed":
+        return None
+    revert = rows.revert_of(connection, change.repo, change.id)
+    return revert.id if revert is not None and revert.state == "landed" else None
 
 
 def author_of(connection: sa.Connection, change: Change) -> str | None:
@@ -226,6 +266,7 @@ def view(
         "why": change.why,
         "needs": list(change.needs),
         "reverts": change.reverts,
+        "undone_by": undone_by(connection, change),
         "guards": list(change.guards),
         "approval": msgspec.to_builtins(change.approval),
         "blocked": change.blocked,
