@@ -83,7 +83,7 @@ def test_no_two_commands_share_a_name() -> None:
         (["drivers", "trust", "--f"], ["--force"]),
         (["drivers", "--j"], ["--json"]),
         (["trust", "--re"], ["--revoke"]),
-        (["dev", ""], ["explain", "jobs", "model"]),
+        (["dev", ""], ["explain", "jobs", "lifecycle", "model"]),
         (["dev", "model", ""], ["serve"]),
         (["model", "serve", "--p"], ["--port"]),
         (["dev", "explain", ""], ["screen", "tool"]),

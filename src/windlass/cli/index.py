@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+_WORDS = frozenset({"import"})
+"""Names that Python has for itself, so that no module can be called so."""
+
 
 class CommandEntry(NamedTuple):
     """One command: its name, one line about it, its other names, and what is typed before it."""
@@ -16,7 +19,10 @@ class CommandEntry(NamedTuple):
     @property
     def module(self) -> str:
         """The module that implements it."""
-        return "windlass.cli.commands." + self.name.replace("-", "_")
+        name = self.name.replace("-", "_")
+        return (
+            f"windlass.cli.commands.{name}_" if name in _WORDS else f"windlass.cli.commands.{name}"
+        )
 
     @property
     def typed(self) -> str:
@@ -75,7 +81,6 @@ MORE: tuple[CommandEntry, ...] = (
     CommandEntry("pipeline", "show, check and try the steps that a task goes through"),
     CommandEntry("queue", "show the changes that wait for landing"),
     CommandEntry("reassign", "give an agent another manager"),
-    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repo", "add, list and remove repositories"),
     CommandEntry("resume", "go on with a paused or stopped agent"),
     CommandEntry("retry", "try a change, or what was set aside, once more; or take it back"),
@@ -104,6 +109,7 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("completion", "print a shell completion script"),
     CommandEntry("drivers", "list the agent CLIs, and let one trust your workspaces"),
     CommandEntry("gc", "remove what is older than it is kept, and say how much room that made"),
+    CommandEntry("import", "bring a project over from Chief Wiggum, ittybitty or multiclaude"),
     CommandEntry("info", "show everything about an agent"),
     CommandEntry("interrupt", "stop an agent's present turn; its session goes on"),
     CommandEntry("listen", "wait for news of the crew and print it"),
@@ -111,7 +117,9 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("message", "show or acknowledge a message"),
     CommandEntry("note", "write a line into an agent's log"),
     CommandEntry("notify", "tell the person's own agent that something happened"),
+    CommandEntry("plan", "make the file that a task's plan goes into"),
     CommandEntry("questions", "list the questions that wait for your answer"),
+    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),
     CommandEntry("tree", "show the agents as a tree"),
     CommandEntry("uninstall", "take Windlass out of this machine and its repositories"),

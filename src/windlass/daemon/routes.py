@@ -66,7 +66,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             repositories=services.repositories,
             trust=services.trust,
         ),
-        repair.routes(services.repairs),
+        repair.routes(services.context, services.repairs),
         retention.routes(services.retention),
         jobs.routes(context),
         gate.routes(services.proofs),

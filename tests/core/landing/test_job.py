@@ -26,6 +26,8 @@ class Queue:
         self.runs = 0
         self._making: tuple[str, int, dict[str, Any]] | None = None
         self._sequence = 0
+        self.told: list[str] = []
+        """The effects whose failure the person hears of."""
 
     def hear(self, kind: str, **data: Any) -> None:
         """Tells the job of something, and notes what it has done."""
@@ -33,6 +35,9 @@ class Queue:
         self.data = decision.state
         for effect in decision.effects:
             self._sequence += 1
+            if effect.what == landing.TELL:
+                self.told.append(effect.data["what"])
+                continue
             assert self._making is None
             self._making = (effect.what, self._sequence, effect.data)
 
@@ -222,3 +227,21 @@ def test_what_fails_beside_the_queue_is_told(what: str) -> None:
     assert effect == (landing.TELL, {"what": what, "number": 3, "why": "m; h"})
     done = News(id=2, kind=jobs.EFFECT, at=0.0, data={**failed, "status": "done"})
     assert landing.advance(landing.begun("main"), done).effects == ()
+
+
+def test_a_stop_that_failed_is_tried_again_and_told_once() -> None:
+    """The queue goes on, and what could not be told of is still in it."""
+    queue = Queue()
+    queue.propose("c1", "bad")
+    queue.finish_effect()
+    queue.end_run(1, "failed")
+    queue.finish_effect()
+    queue.end_run(2)
+    for _ in range(3):
+        queue.fail_effect()
+        assert queue.data["wake_at"] is not None
+        queue.hear(jobs.WOKEN)
+    assert queue.told == [landing.STOP]
+    queue.finish_effect()
+    assert queue.stopped == [("c1", "rejected")]
+    assert queue.data["misses"] == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.daemon.gate.gate_ground import BROKEN
 from tests.daemon.landing.crew_ground import CrewGround
 from tests.support.workshop import Workshop, git
 
@@ -95,6 +96,52 @@ def test_what_was_proven_last_counts_and_not_what_came_after(crew: CrewGround) -
     done = refresh(crew, agent)
     assert (done["outcome"], done["tip"], done["commits"]) == ("rebased", tip, 0)
     assert not (Path(agent.workspace) / "unproven.py").exists()
+
+
+def test_what_is_proven_is_known_by_its_verdicts_too(crew: CrewGround) -> None:
+    """The ref is gone; the newest commit that nobody has judged is no ground all the same."""
+    agent = resting(crew)
+    tip = land(crew, {"more.py": "more = 1\n"})
+    crew.write(crew.root, {"unproven.py": "x = 1\n"})
+    git(crew.root, "add", "-A")
+    git(crew.root, "commit", "-q", "-m", "by hand")
+    git(crew.root, "update-ref", "-d", "refs/windlass/green")
+    assert refresh(crew, agent)["onto"] == tip
+
+
+def test_nobody_is_rebased_onto_a_red_target(crew: CrewGround) -> None:
+    """It is known to be red, and nothing of it is proven."""
+    agent = resting(crew)
+    crew.write(crew.root, BROKEN)
+    git(crew.root, "commit", "-q", "-am", "by hand")
+    git(crew.root, "branch", "other")
+    git(crew.root, "checkout", "-q", "other")
+    crew.write(crew.root, {"more.py": "more = 1\n"})
+    git(crew.root, "add", "-A")
+    git(crew.root, "commit", "-q", "-m", "more")
+    git(crew.root, "checkout", "-q", "main")
+    crew.workshop.ask("submit", change="other")
+    crew.settle()
+    assert crew.change("c1")["state"] == "held"
+    done = refresh(crew, agent)
+    assert (done["outcome"], done["why"]) == (
+        "busy", "the target is red, and no commit of it is proven",
+    )  # fmt: skip
+
+
+def test_whose_change_waits_for_the_person_is_left_alone(crew: CrewGround) -> None:
+    """They look at that very revision, and it lands as it is."""
+    agent = resting(crew)
+    head = crew.commit(agent, {"api.py": "api = 1\n"})
+    land(crew, {"more.py": "more = 1\n"})
+    name = crew.workshop.ask("submit", change="api")["id"]
+    crew.workshop.ask("block", change=name)
+    crew.settle()
+    done = refresh(crew, agent)
+    assert (done["outcome"], done["why"]) == (
+        "busy", f"{name} of it is held, and waits as it was proposed",
+    )  # fmt: skip
+    assert at(agent, "rev-parse", "HEAD") == head
 
 
 def test_who_is_at_work_is_left_alone(crew: CrewGround) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from windlass.api.wire.request import AnyRequest
+from windlass.api.wire.request import AnyRequest, Words
 
 
 class RepairRequest(AnyRequest):
@@ -23,3 +23,17 @@ class OrphanView(TypedDict):
     action: Literal["take in", "stop", "archive", "tell", "none"]
     """What mends it; `none` where nothing proves that it is ours."""
     done: bool
+
+
+class ForeignWorkRequest(AnyRequest):
+    """Work trees that another tool made."""
+
+    paths: NotRequired[Words]
+
+
+class KeptWork(TypedDict):
+    """What became of one of them: its entry in the trash, or why there is none."""
+
+    path: str
+    entry: str | None
+    problem: str

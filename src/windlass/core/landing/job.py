@@ -40,13 +40,13 @@ neither."""
 ORPHAN = "landing.orphan"
 """Settle what becomes of the changes of an agent that has ended, or is back."""
 TELL = "landing.tell"
-"""Say of one of these three that it failed: the queue goes on, and nobody else would know."""
+"""Say of one of these three, or of a stop, that it failed: nobody else would know."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
 _PAUSE = 10.0
 _LONGEST_PAUSE = 600.0
-"""Seconds until a remote that cannot be reached is asked again: the first ones, and the most."""
+"""Seconds until what failed is tried again (a remote is asked): the first ones, and the most."""
 _MOST_MISSES = 10
 
 
@@ -103,7 +103,7 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     pushed: dict[str, Any] | None = None
     """A push of which nobody knows whether the remote took it: before all else it is settled."""
     misses: int = 0
-    """How often in a row the remote could not be reached."""
+    """How often in a row the remote could not be reached, or nobody told of a stop."""
     wake_at: float | None = None
     """When it is asked again, or a checkout is looked at again."""
 
@@ -354,22 +354,25 @@ def told_failure(effect: dict[str, Any]) -> tuple[Effect, ...]:
     return (Effect(TELL, told),) if why else ()
 
 
-def _pause(state: LandingState, at: float) -> Decision:
-    """Has the remote asked again after a while, longer each time; other news does it at once."""
+def _pause(state: LandingState, at: float, *first: Effect) -> Decision:
+    """Has it tried again after a while, longer each time; other news does it at once."""
     pause = min(_LONGEST_PAUSE, _PAUSE * 2**state.misses)
     misses = min(state.misses + 1, _MOST_MISSES)
-    return _decided(msgspec.structs.replace(state, misses=misses, wake_at=at + pause))
+    return _decided(msgspec.structs.replace(state, misses=misses, wake_at=at + pause), *first)
 
 
 def _marked(tried: Try, marks: list[str], edits: tuple[str, ...]) -> Try:
     return msgspec.structs.replace(tried, outcome="marked", marks=tuple(marks), edits=edits)
 
 
-def _stopped(state: LandingState, effect: dict[str, Any], _: float) -> Decision:
-    """Who was told why has left already, by the event: one that is revised meanwhile is here."""
-    if why := _failure(effect):
-        raise AssertionError(why)
-    return _next(state)
+def _stopped(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
+    """Who was told why has left already, by the event: one that is revised meanwhile is here.
+
+    Where nobody could be told all wait, and it is tried again after a while.
+    """
+    if _failure(effect):
+        return _pause(state, at, *(told_failure(effect) if not state.misses else ()))
+    return _next(msgspec.structs.replace(state, misses=0))
 
 
 _ENDS = {TRY: _tried, LAND: _landed, STOP: _stopped}

@@ -40,9 +40,12 @@ from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.store import changes as changes_rows
 from windlass.store import rows
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 _NAMED = 5
+_AWAITED = frozenset({"held", "proposed"})
+"""States of changes whose very revision a person looks at: the next one would wait anew."""
 
 
 class Refreshes:
@@ -88,8 +91,11 @@ class Refreshes:
         repo = repos.by_id(self._context, agent.repo)
         git = repos.git(repo)
         tip = repository.require(git, f"refs/heads/{agent.branch}")
-        onto = _proven(git, gates.target(self._context, repo, git).tip)
-        work.keep(was=tip, onto=onto)
+        onto, proven = self._onto(repo, git)
+        if onto is None:
+            work.keep(outcome="busy", why="the target is red, and no commit of it is proven")
+            return
+        work.keep(was=tip, onto=onto, proven=proven)
         if repository.is_ancestor(git, onto, tip):
             work.keep(outcome="there")
             return
@@ -114,6 +120,16 @@ class Refreshes:
         )
         work.keep(plan=msgspec.to_builtins(plan), commits=made.commits)
 
+    def _onto(self, repo: Repo, git: Repository) -> tuple[str | None, bool]:
+        """The commit that branches are made anew upon, and whether it is proven; no red one."""
+        gate = gates.find(self._context, repo)
+        if gate is None:
+            return gates.target(self._context, repo, git).tip, False
+        if (proven := green.newest(self._context, gate, git)) is not None:
+            return proven, True
+        tip = gate.target.tip
+        return None if green.is_red(self._context, repo.id, git, tip) else tip, False
+
     def _in_the_way(self, agent: Agent) -> tuple[str, str]:
         """Why an agent is left as it is; empty where nothing stands against it."""
         if agent.state not in RESTING:
@@ -121,6 +137,8 @@ class Refreshes:
         change = self._context.store.read(lambda c: changes_rows.of_author(c, agent.uid))
         if change is not None and change.state in OPEN:
             return "busy", f"{change.id} of it is in the queue"
+        if change is not None and change.state in _AWAITED:
+            return "busy", f"{change.id} of it is {change.state}, and waits as it was proposed"
         live = self._context.store.read(lambda c: rows.agents(c, repo=agent.repo))
         above = next((other for other in live if other.uid == agent.parent), None)
         if above is not None and above.branch is not None:
@@ -212,20 +230,15 @@ def _last_landed(connection: sa.Connection, *, agent: Agent) -> tuple[Change | N
     return found[-1], changes_rows.revert_of(connection, agent.repo, found[-1].id)
 
 
-def _proven(git: Repository, tip: str) -> str:
-    """The newest commit of the target that is proven; the target's tip where none of it is."""
-    known = repository.read_ref(git, green.REF)
-    return known if known is not None and repository.is_ancestor(git, known, tip) else tip
-
-
 def _news(data: Mapping[str, Any]) -> str:
     commits = data["commits"]
     own = f"your {commits} commits are" if commits != 1 else "your commit is"
     if not commits:
         own = "all of yours has landed, so your branch is"
+    what = "the newest proven commit" if data["proven"] else "of which nothing is proven yet"
     return (
         f"Windlass rebased {data['branch']} while you were at rest: {own} now upon"
-        f" {data['onto'][:10]}, the newest proven commit. Read files again before you edit them."
+        f" {data['onto'][:10]}, {what}. Read files again before you edit them."
         f" Before, your branch was at {data['was'][:10]}."
     )
 

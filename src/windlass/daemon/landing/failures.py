@@ -86,7 +86,15 @@ def _orphan(
     return None, f"nobody knows what becomes of the changes of {name} (wl queue --all)"
 
 
+def _stop(
+    _connection: sa.Connection, _: RepoId, failed: dict[str, Any]
+) -> tuple[Change | None, str]:
+    names = ", ".join(stopped["change"] for stopped in failed.get("stopped", ()))
+    return None, f"{names} cannot go back yet, and it is tried again"
+
+
 _TOLD = {
+    landing_job.STOP: _stop,
     landing_job.PROPOSE: _proposal,
     landing_job.RETIRE: _retirement,
     landing_job.ORPHAN: _orphan,

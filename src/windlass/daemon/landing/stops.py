@@ -106,8 +106,14 @@ class Stops:
         found = self._context.store.read(
             partial(findings.of_try, repo=repo.id, tried=stopped.tried)
         )
-        landed = _landed_there(repos.git(repo), stopped, tip) if tip and stopped.paths else ()
-        return Evidence(base=tip, finding=found, gate=gate, landed=landed)
+        evidence = Evidence(base=tip, finding=found, gate=gate)
+        if not tip or not stopped.paths:
+            return evidence
+        try:
+            return evidence._replace(landed=_landed_there(repos.git(repo), stopped, tip))
+        except WindlassError as error:  # a ticket with less in it is a ticket
+            log.warning("what landed where %s conflicts: %s", stopped.change, error.message)
+            return evidence
 
     def _show_target(self, repo: RepoId) -> None:
         """Shows boxed authors the target as it is: the ticket asks them to merge just that."""

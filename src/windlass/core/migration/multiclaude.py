@@ -1,0 +1,94 @@
+"""multiclaude's `.multiclaude` folder: agents, prompts and configuration of a repository."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from windlass.core import json_text
+from windlass.core.errors import ConfigError
+from windlass.core.migration.findings import Files, Findings, add_role, flat
+
+FOLDER = ".multiclaude"
+AGENTS, PROMPTS = f"{FOLDER}/agents/", f"{FOLDER}/"
+CONFIGS = (f"{FOLDER}/config.json", f"{FOLDER}/config")
+_NAMES = {
+    "SUPERVISOR.md": "supervisor",
+    "WORKER.md": "worker",
+    "REVIEWER.md": "merge-queue",
+    "WORKSPACE.md": "workspace",
+    "REVIEW.md": "review",
+}
+_COMMANDS = re.compile(r"\bmulticlaude [a-z-]")
+_LINE = re.compile(r"[ \t]*([A-Za-z][\w.-]*)[ \t]*[=:][ \t]*(.*?)[ \t]*")
+_HERE = {
+    "merge_queue": "the queue is no agent here: it is always there (`wl queue`)",
+    "mq": "the queue is no agent here: it is always there (`wl queue`)",
+    "pr_shepherd": "pull requests are followed by the queue: `wl config set landing.mode pr`",
+    "ps": "pull requests are followed by the queue: `wl config set landing.mode pr`",
+    "track": "what lands is what was submitted: `wl submit`",
+}
+
+
+def read(files: Files) -> Findings:
+    """What a repository tells multiclaude."""
+    found = Findings()
+    for path in sorted(files):
+        name = path.removeprefix(AGENTS if path.startswith(AGENTS) else PROMPTS)
+        if path.startswith(AGENTS) and path.endswith(".md") and "/" not in name:
+            add_role(found, name.removesuffix(".md"), files[path], path, commands=_COMMANDS)
+        elif name in _NAMES:
+            add_role(found, _NAMES[name], files[path], path, commands=_COMMANDS)
+        elif path in CONFIGS:
+            _config(found, path, files[path])
+        else:
+            found.leave(path, "nothing here means that; it stays where it is")
+    if "roles/merge-queue.md" in found.files:
+        found.leave(
+            ".windlass/roles/merge-queue.md",
+            "changes land by a queue that is no agent; who has this role starts when you say so",
+        )
+    return found
+
+
+def _config(found: Findings, path: str, held: bytes) -> None:
+    try:
+        said = _table(held, path)
+    except ConfigError as error:
+        found.leave(path, f"{error.message}; {error.hint}")
+        return
+    for key, value in flat(said).items():
+        where = f"{path}: {key}"
+        if key == "model" and isinstance(value, str) and value:
+            found.set("model", value, where)
+        elif key in ("max_workers", "max_agents") and type(value) is int and value > 0:
+            found.set("max_agents", value, where)
+        else:
+            begins = next((said for begin, said in _HERE.items() if key.startswith(begin)), "")
+            found.leave(where, begins or "nothing here means that")
+
+
+def _table(held: bytes, path: str) -> dict[str, Any]:
+    """Settings as JSON, or as lines `key: value`."""
+    if path.endswith(".json") or held.lstrip()[:1] == b"{":
+        value = json_text.read(held, path)
+        if not isinstance(value, dict):
+            raise ConfigError(f"{path} is {json_text.kind(value)}", "write an object of settings")
+        return value
+    found: dict[str, Any] = {}
+    for number, line in enumerate(held.decode("utf-8", "replace").splitlines(), start=1):
+        if not line.strip() or line.lstrip()[0] in "#[":
+            continue
+        entry = _LINE.fullmatch(line)
+        if entry is None:
+            raise ConfigError(f"{path}:{number}: {line.strip()!r} is no `key: value`", "mend it")
+        found[entry[1]] = _value(entry[2])
+    return found
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text.strip("'\"")

@@ -1,0 +1,354 @@
+"""`wl import` brings ancestors' folders over, says what it left, and replaces nothing unasked."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.told import Terminal
+
+from windlass.api import calls
+from windlass.cli.main import main
+from windlass.core.errors import Unavailable
+
+KANBAN = """\
+# Kanban
+
+## Backlog
+
+- [x] **[TASK-001]** First
+  - Description: done
+  - Priority: HIGH
+  - Dependencies: none
+- [=] **[TASK-002]** Under way
+  - Priority: CRITICAL
+  - Dependencies: TASK-001
+- [=] **[TASK-005]** Under way, with a branch
+  - Priority: CRITICAL
+  - Dependencies: TASK-001
+
+## Later
+
+- [P] **[TASK-003]** Waits for approval
+  - Priority: LOW
+  - Dependencies: TASK-002
+- [P] **[TASK-004]** Waits, and its branch is gone
+  - Priority: LOW
+  - Dependencies: TASK-003
+"""
+CONFIG = {
+    "runtime": {"backend": "claude"},
+    "max_workers": 4,
+    "agents": {
+        "engineering.security-audit": {
+            "max_iterations": 5,
+            "max_turns": 60,
+            "result_mappings": {
+                "FIX": {"status": "partial", "exit_code": 0, "default_jump": "self"}
+            },
+        },
+        "system.task-worker": {"max_turns": 80, "colour": "red"},
+        "home.grown": {"max_turns": 3},
+    },
+}
+PIPELINE = {
+    "name": "small",
+    "steps": [
+        {"id": "execution", "agent": "engineering.software-engineer", "max": 3},
+        {
+            "id": "audit", "agent": "engineering.security-audit", "readonly": True,
+            "on_result": {"FIX": {"id": "audit-fix", "agent": "engineering.security-fix"}},
+        },
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(*_: Any, **__: Any) -> None:
+        raise Unavailable("no daemon in this test", "")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WINDLASS_HOME", str(tmp_path / "state"))
+    monkeypatch.setattr(calls, "ask", away)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+
+def git(*words: str) -> None:
+    who = ["-c", "user.name=n", "-c", "user.email=n@example.org"]
+    subprocess.run(["git", *who, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def ralph(tmp_path: Path) -> Path:
+    """A project of Chief Wiggum's, with a branch of one task and the work tree of another."""
+    folder = tmp_path / ".ralph"
+    for made in ("pipelines", "plans", "logs", "workers/worker-TASK-005-17"):
+        (folder / made).mkdir(parents=True)
+    (folder / "kanban.md").write_text(KANBAN)
+    (folder / "config.json").write_text(json.dumps(CONFIG))
+    (folder / "pipelines" / "TASK-004.json").write_text(json.dumps(PIPELINE))
+    endless = {"name": "bad", "steps": [{"id": "a", "agent": "worker", "max": 0}]}
+    (folder / "pipelines" / "TASK-003.json").write_text(json.dumps(endless))
+    (folder / "plans" / "TASK-004.md").write_text("how")
+    (folder / "logs" / "a.log").write_text("long ago")
+    git("init", "-q", "-b", "main")
+    git("commit", "-q", "--allow-empty", "-m", "first")
+    git("branch", "task/TASK-003-17")
+    space = folder / "workers" / "worker-TASK-005-17" / "workspace"
+    git("worktree", "add", "-q", "-b", "half/done", str(space))
+    git("branch", "task/TASK-0050-17")
+    git("pack-refs", "--all")
+    git("branch", "task/TASK-005-17")
+    return folder
+
+
+def data(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
+    ended = main([*words, "--json"])
+    out, err = capsys.readouterr()
+    assert ended == code, (out, err)
+    assert "nobody foresaw" not in err
+    return json.loads(out or err)
+
+
+def left(reply: Any) -> str:
+    return "\n".join(f"{one['what']}: {one['why']}" for one in reply["left"])
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = [path for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_a_project_of_wiggums_is_read_as_it_was_meant(
+    ralph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(ralph)
+    reply = data(capsys, "import", "ralph")
+    assert contents(ralph) == before
+    board = Path(".windlass/kanban.md").read_text()
+    reset = (
+        KANBAN.replace("- [x] **[TASK-001]", "## TASKS\n\n- [x] **[TASK-001]", 1)
+        .replace("## Later", "### Later")
+        .replace("[=]", "[ ]")
+        .replace("[P] **[TASK-004]", "[ ] **[TASK-004]")
+    )
+    assert board == reset
+    assert main(["board", "validate"]) == 0
+    capsys.readouterr()
+    assert Path(".windlass/plans/TASK-004.md").read_text() == "how"
+    assert not Path(".windlass/pipelines/TASK-003.json").exists()
+    said = left(reply)
+    for words in (
+        "TASK-003.json: $.steps[0].max: 0 is no bound",
+        "max_workers: `wl run` will take it",
+        "home.grown: no role grown is here",
+        "colour: nothing here means that",
+        ".ralph/logs/: a file that means nothing here",
+        "no heading ## TASKS: it is added, and 1 headings below it are one level lower",
+    ):
+        assert words in said
+    assert reply["settings"] == {
+        "pipeline": "full",
+        "roles.security-audit.iterations": 5,
+        "roles.security-audit.turns": 60,
+        "roles.software-engineer.turns": 80,
+        "roles.grown.turns": 3,
+    }
+
+
+def test_what_came_over_can_be_simulated_and_its_agents_have_no_category(
+    ralph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ralph.exists()
+    data(capsys, "import", "ralph")
+    assert data(capsys, "pipeline", "validate", ".windlass/pipelines/TASK-004.json")["valid"]
+    shown = data(capsys, "pipeline", "show", "--task", "TASK-004")
+    assert [step["agent"] for step in shown["steps"]] == ["software-engineer", "security-audit"]
+    words = ("pipeline", "simulate", ".windlass/pipelines/TASK-004.json", "--results", "audit=FIX")
+    assert data(capsys, *words)["visited"] == ["execution", "audit", "audit:audit-fix", "audit"]
+    assert data(capsys, "pipeline", "show", "--task", "TASK-001")["name"] == "full"
+    (role,) = data(capsys, "pipeline", "roles", "security-audit")
+    assert role["mappings"]["FIX"]["default_jump"] == "self"
+
+
+def test_work_on_branches_is_offered_and_what_could_not_be_kept_is_said(
+    ralph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reply = data(capsys, "import", "ralph")
+    assert {(one["task"], one["branch"]) for one in reply["branches"]} == {
+        ("TASK-003", "task/TASK-003-17"),
+        ("TASK-005", "half/done"),
+        ("TASK-005", "task/TASK-005-17"),
+    }
+    assert "wl merge half/done --task TASK-005 --no-wait" in [
+        one["command"] for one in reply["branches"]
+    ]
+    (tree,) = reply["trees"]
+    assert tree["path"] == str(ralph / "workers" / "worker-TASK-005-17" / "workspace")
+    assert (tree["entry"], tree["problem"]) == (None, "no daemon in this test")
+
+
+def test_a_dry_run_writes_nothing_and_asks_nobody(
+    ralph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(tmp_path)
+    reply = data(capsys, "import", "ralph", "--dry-run")
+    assert contents(tmp_path) == before
+    assert reply["trees"] == []
+    assert [file["how"] for file in reply["files"]] == ["written"] * len(reply["files"])
+    assert ralph.exists()
+
+
+def test_a_second_import_changes_nothing(
+    ralph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data(capsys, "import", "ralph", str(ralph))
+    before = contents(tmp_path)
+    reply = data(capsys, "import", "ralph", str(tmp_path))
+    assert {file["how"] for file in reply["files"]} == {"there"}
+    assert contents(tmp_path) == before
+
+
+def test_what_is_there_and_differs_stays_unless_somebody_says_yes(
+    ralph: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ralph.exists()
+    mine = Path(".windlass/kanban.md")
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    Path(".windlass/config.toml").write_text('# mine\npipeline = "fast"\n')
+    reply = data(capsys, "import", "ralph", code=14)
+    assert mine.read_text() == "mine"
+    assert reply["settings_kept"] == {"pipeline": "fast"}
+    config = Path(".windlass/config.toml").read_text()
+    assert config.startswith('# mine\npipeline = "fast"\n')
+    assert "[roles.security-audit]" in config
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert main(["import", "ralph"]) == 14
+    assert mine.read_text() == "mine"
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    assert main(["import", "ralph"]) == 0
+    assert "## TASKS" in mine.read_text()
+    assert Path(".windlass/kanban.md.before-import").read_text() == "mine"
+
+
+IB = {
+    "permissions": {
+        "manager": {"allow": ["Bash(ib:*)", "Bash(./ib:*)", "Read"], "deny": ["WebFetch"]},
+        "worker": {"allow": ["Bash(make:*)"], "deny": []},
+        "boss": {"allow": ["X"]},
+    },
+    "allowAgentQuestions": False,
+    "maxAgents": 6,
+    "fps": 10,
+    "odd": [1],
+}
+
+
+def test_ittybittys_permissions_and_prompts_come_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".ittybitty.json").write_text(json.dumps(IB))
+    prompts = tmp_path / ".ittybitty" / "prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "worker.md").write_text("---\nname: x\n---\nUse `ib send`.\nBe brief.\n")
+    (prompts / "all.md").write_text("Everybody.\n")
+    (tmp_path / ".ittybitty" / "agents" / "a" / "repo").mkdir(parents=True)
+    reply = data(capsys, "import", "ittybitty")
+    assert reply["settings"] == {
+        "permissions.manager.allow": ["Read"],
+        "permissions.manager.deny": ["WebFetch"],
+        "permissions.worker.allow": ["Bash(make:*)"],
+        "allow_agent_questions": False,
+        "max_agents": 6,
+    }
+    assert Path(".windlass/roles/worker.md").read_text() == "Use `ib send`.\nBe brief.\n"
+    assert Path(".windlass/roles/all.md").read_text() == "Everybody.\n"
+    said = left(reply)
+    for words in ("permissions.boss", "fps", "odd: nothing", "front matter", "worker.md, line 1: "):
+        assert words in said
+    assert {"old": "ib watch", "new": "wl watch", "there": False} in reply["commands"]
+
+
+def test_multiclaudes_agents_prompts_and_configuration_come_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / ".multiclaude"
+    (folder / "agents").mkdir(parents=True)
+    (folder / "WORKER.md").write_text("Run multiclaude agent complete.\n")
+    (folder / "REVIEWER.md").write_text("Merge.\n")
+    (folder / "agents" / "pr-shepherd.md").write_text("Shepherd.\n")
+    (folder / "agents" / "user.md").write_text("No role can be called so.\n")
+    (folder / "config").write_text('model = "opus"\nmerge_queue.enabled: true\nmax_workers = 3\n')
+    reply = data(capsys, "import", "multiclaude", str(folder))
+    assert {path.name for path in Path(".windlass/roles").iterdir()} == {
+        *("worker.md", "merge-queue.md", "pr-shepherd.md")
+    }
+    assert reply["settings"] == {"model": "opus", "max_agents": 3}
+    said = left(reply)
+    for words in ("'user' cannot be a role's name", "the queue is no agent", "old commands"):
+        assert words in said
+
+
+@pytest.mark.parametrize("ancestor", ["ralph", "ittybitty", "multiclaude"])
+def test_where_there_is_none_it_says_so(
+    ancestor: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (".", "nowhere", str(tmp_path)):
+        data(capsys, "import", ancestor, path, code=8)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".ittybitty.json", "{"),
+        (".ittybitty.json", "[]"),
+        (".ittybitty.json", '{"permissions": [], "maxAgents": true, "model": 3}'),
+        (".ittybitty.json", '{"permissions": {"worker": {"allow": "Read", "ask": []}}}'),
+        (".ralph/config.json", '{"agents": {"a": 3, "security-audit": {"max_turns": 0}}}'),
+        (".ralph/config.json", '{"agents": {"plan-mode": {"result_mappings": {"FIX": 1}}}}'),
+        (".ralph/config.json", "\ud800"),
+        (".ralph/kanban.md", "\0\udcff"),
+        (".ralph/pipeline.json", '{"steps": 3}'),
+        (".ralph/pipeline.json", "[" * 50_000),
+        (".multiclaude/config", "no key here"),
+        (".multiclaude/config.json", '{"model": ' * 5000),
+    ],
+)
+def test_whatever_stands_there_is_carried_over_or_said(
+    name: str, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    ancestor = name.partition("/")[0].removeprefix(".").removesuffix(".json")
+    reply = data(capsys, "import", ancestor)
+    assert name in left(reply)
+
+
+def test_links_are_not_followed_in_either_direction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = tmp_path / "secret.md"
+    secret.write_text("secret")
+    (tmp_path / ".ralph" / "plans").mkdir(parents=True)
+    (tmp_path / ".ralph" / "kanban.md").write_text(KANBAN)
+    (tmp_path / ".ralph" / "plans" / "TASK-001.md").symlink_to(secret)
+    reply = data(capsys, "import", "ralph")
+    assert "plans/TASK-001.md: it is a symbolic link" in left(reply)
+    assert not Path(".windlass/plans").exists()
+    board = Path(".windlass/kanban.md")
+    board.unlink()
+    board.symlink_to(secret)
+    data(capsys, "import", "ralph", code=3)
+    assert secret.read_text() == "secret"
+    board.unlink()
+    Path(".windlass").rename("elsewhere")
+    Path(".windlass").symlink_to("elsewhere")
+    data(capsys, "import", "ralph", code=3)
