@@ -13,6 +13,7 @@ import pytest
 from tests.support.ground import Done, Ground, grounded, until
 from tests.support.settings_files import EVENTS, settings_file
 
+from windlass.core.person import own_skill
 from windlass.core.person.marked_block import BEGIN, END
 from windlass.daemon.person.primary_hooks import instructions, instructions_without_hooks
 
@@ -97,6 +98,39 @@ def test_what_was_made_goes_again_and_what_was_there_stays(files: Files) -> None
     files.wl("uninstall").ok()
     assert list(files.project.parent.iterdir()) == []
     assert "unchanged" in files.wl("uninstall").ok().out
+
+
+@pytest.mark.parametrize("where", ["--project", "--user"])
+def test_the_skill_for_boards_comes_and_goes_with_them(files: Files, where: str) -> None:
+    settings = files.user if where == "--user" else files.project
+    skill = settings.parent / "skills" / "kanban" / "SKILL.md"
+    assert str(skill) in files.wl("install", where).ok().out
+    assert "## TASKS" in skill.read_text()
+    skill.write_text(own_skill.sealed("of an older version"))
+    name = where.removeprefix("--")
+    assert not files.status()[name]["current"]
+    files.wl("install", where).ok()
+    assert files.status()[name]["current"]
+    files.wl("uninstall", where).ok()
+    assert not settings.parent.exists()
+
+
+def test_a_skill_of_the_persons_own_stays_and_that_is_said(files: Files) -> None:
+    skill = files.project.parent / "skills" / "kanban" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("mine")
+    said = files.wl("install").ok()
+    assert "it is there already, and your own" in said.err
+    assert files.status()["project"]["current"]
+    files.wl("uninstall").ok()
+    assert skill.read_text() == "mine"
+    shutil.rmtree(files.project.parent / "skills")
+    elsewhere = files.repo.parent / "skills"
+    elsewhere.mkdir()
+    (files.project.parent / "skills").symlink_to(elsewhere)
+    assert "links are not followed" in files.wl("install").ok().err
+    files.wl("uninstall").ok()
+    assert [*elsewhere.iterdir()] == []
 
 
 def test_other_changes_made_meanwhile_stay(files: Files) -> None:

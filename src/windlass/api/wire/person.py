@@ -26,9 +26,10 @@ class ChangedFile(TypedDict):
 
 
 class HooksReply(TypedDict):
-    """The files that were looked at."""
+    """The files that were looked at, and what a person should know beside."""
 
     files: list[ChangedFile]
+    notes: NotRequired[list[str]]
 
 
 class HooksPlace(TypedDict):

@@ -2,7 +2,8 @@
 
 Installs hooks into a settings file of Claude Code: by default this clone's own
 (.claude/settings.local.json), with --user yours for every repository. Everything else in the file
-stays as it is, and uninstall leaves no trace. For an agent CLI without hooks, --instructions writes
+stays as it is, and uninstall leaves no trace. Beside it goes a skill, `kanban`, that says how tasks
+are written. For an agent CLI without hooks, --instructions writes
 a marked block into CLAUDE.md or AGENTS.md instead; add --project or --user to have both.
 """
 
@@ -71,6 +72,8 @@ def run(call: Call) -> int:
     for file in states["files"]:
         word = f"{verb}ed" if file["changed"] else "unchanged"
         call.tell(f"{word:<11} {printable_line(file['path'])}")
+    for note in states.get("notes", []):
+        call.remark(printable_line(note))
     if verb == "install":
         call.tell(f"sessions that you start from now on know of it; {_undone_by(asked)}")
     return 0

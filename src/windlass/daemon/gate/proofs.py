@@ -24,7 +24,7 @@ from windlass.api.wire.gate import (
     GateWaitRequest,
 )
 from windlass.core import shapes
-from windlass.core.errors import Internal, NotFound
+from windlass.core.errors import GitError, Internal, NotFound
 from windlass.core.events import JobDone, JobSetAside
 from windlass.core.gate import job as gate_job
 from windlass.core.gate import marks
@@ -35,6 +35,7 @@ from windlass.core.gate.spec import Check, GateSpec
 from windlass.core.gate.verdicts import Outcome, Verdict
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job, JobId, effect_key, owner
+from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates, green, layers, setup_reach
 from windlass.daemon.gate.checks import CheckOrder, Checks
 from windlass.daemon.gate.end_notices import EndNotices, Tell
@@ -101,7 +102,7 @@ class Proofs:
     def run(self, caller: Caller, request: GateRunRequest) -> GateRunReply:
         """Begins a run, joins one that is under way, or tells what is known."""
         gate = gates.require(self._gate(caller, request))
-        tree = gate_trees.tree_of(repos.git(gate.repo), request.get("rev") or gate.target.tip)
+        tree = self._tree(gate, request.get("rev"))
         wanted = _wanted(gate.spec, request.get("check"))
         orders = self._orders(gate, tree, wanted)
         known: dict[str, Verdict] = {}
@@ -218,6 +219,14 @@ class Proofs:
     def _gate(self, caller: Caller, request: Mapping[str, Any]) -> Gate:
         repo = lookup.scope(self._context, caller, request).require_repo()
         return gates.read(self._context, repo)
+
+    def _tree(self, gate: Gate, rev: str | None) -> str:
+        """The tree of what somebody names, else the target's."""
+        try:
+            return gate_trees.tree_of(repos.git(gate.repo), rev) if rev else gate.target.tree
+        except GitError as error:
+            named = f"{printable_line(rev or '')} names no commit here"
+            raise NotFound(named, error.hint) from error
 
     def _orders(self, gate: Gate, tree: str, wanted: Iterable[Check]) -> list[CheckOrder]:
         """What is to be run for a tree, and under which circumstances."""

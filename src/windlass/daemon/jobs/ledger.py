@@ -21,6 +21,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import IntentDraft
 from windlass.store import jobs as rows
+from windlass.store import rows as intent_rows
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class Jobs:
             repo=repo,
             state=state,
             version=self._kinds[kind].version,
-            cursor=rows.newest_event(writing.connection),
+            cursor=intent_rows.newest_event(writing.connection),
             host=self._host,
             created_at=writing.now,
             updated_at=writing.now,

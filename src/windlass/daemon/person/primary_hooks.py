@@ -23,6 +23,7 @@ from windlass.core.errors import ConfigError, UserError, WindlassError
 from windlass.core.person import briefing, marked_block
 from windlass.daemon.kernel import lookup, person_files, repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.person import primary_skill
 
 PROJECT_FILE = ".claude/settings.local.json"
 """The person's own in this clone: what is shared with others is not ours to decide."""
@@ -47,14 +48,20 @@ class PrimaryHooks:
             where = where or "project"
         if where != "user" or instructions is not None:
             repos.require(self._context, str(self._top(caller, request)))
-        files = []
+        files: list[ChangedFile] = []
+        notes: list[str] = []
         with self._changing:
             if where is not None:
-                files.append(_install_hooks(self._settings(caller, request, where)))
+                settings = self._settings(caller, request, where)
+                files.append(_install_hooks(settings))
+                changed, why = primary_skill.install(settings)
+                if changed:
+                    files.append(_changed_file(primary_skill.path_beside(settings), changed))
+                notes += [why] if why else []
             if instructions is not None:
                 path = self._top(caller, request) / INSTRUCTIONS[instructions]
                 files.append(_install_block(path))
-        return {"files": files}
+        return {"files": files, "notes": notes} if notes else {"files": files}
 
     def uninstall(self, caller: Caller, request: HooksRequest) -> HooksReply:
         """Takes hooks out of a settings file; with the project's go the blocks of instructions.
@@ -70,7 +77,9 @@ class PrimaryHooks:
             paths = [top / name for name in INSTRUCTIONS.values()]
             blocks = [path for path in paths if not path.is_symlink()]
         with self._changing:
+            skill = primary_skill.uninstall(settings)
             results = [_file_or_error(_uninstall_hooks, settings)]
+            results += [_changed_file(primary_skill.path_beside(settings), changed=skill)]
             results += [_file_or_error(_uninstall_block, path) for path in blocks]
         files = [result for result in results if not isinstance(result, WindlassError)]
         errors = [result for result in results if isinstance(result, WindlassError)]
@@ -213,7 +222,7 @@ def _hooks_in(name: str, path: Path) -> HooksPlace:
         return {
             **seen,
             "installed": bool(installed),
-            "current": current,
+            "current": current and not primary_skill.is_old(path),
             "events": list(installed),
             "problem": problem,
         }
