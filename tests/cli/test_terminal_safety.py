@@ -107,7 +107,9 @@ OTHERS = {
     "estop": "prints numbers",
     "exec": "test_terminal_relay.py",
     "help": "prints texts of ours",
+    "import": "test_import.py",
     "model": "is asked by the person's own sessions",
+    "plan": "prints the names of tasks and files, which are checked before",
     "uninstall": "prints names through `printable_line`, and deletes: not to be run in here",
     "version": "prints a number",
 }

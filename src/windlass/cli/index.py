@@ -121,7 +121,6 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("notify", "tell the person's own agent that something happened"),
     CommandEntry("plan", "make the file that a task's plan goes into"),
     CommandEntry("questions", "list the questions that wait for your answer"),
-    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),
     CommandEntry("tree", "show the agents as a tree"),
     CommandEntry("uninstall", "take Windlass out of this machine and its repositories"),
