@@ -24,6 +24,7 @@ from windlass.git.repository import (
     is_ancestor,
     merge_bases,
     places,
+    places_at,
     read_ref,
     require,
     set_ref,
@@ -267,9 +268,10 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
                 follower.catch_up()
             return []
         by_place = dict(zip(found, followers, strict=True))
+        apart = places_at(repo, plan.new)
         behind = _move(repo, plan, by_place)
         followed = {place: by_place[place] for place in found if place not in behind}
-        _follow_who_switched(repo, plan, followed, lock=lock)
+        _follow_who_switched(repo, plan, followed, apart=apart, lock=lock)
         return behind
 
 
@@ -305,15 +307,23 @@ def _require_places(repo: Repository, plan: MergePlan, known: Sequence[str]) -> 
 
 
 def _follow_who_switched(
-    repo: Repository, plan: MergePlan, followers: Mapping[str, checkout.Follower], *, lock: int
+    repo: Repository,
+    plan: MergePlan,
+    followers: Mapping[str, checkout.Follower],
+    *,
+    apart: Sequence[str],
+    lock: int,
 ) -> None:
-    """Puts right who switched in the moment of the move: files are as their HEAD is."""
-    there = _places(repo, plan)
+    """Puts right who switched in the moment of the move: files are as their HEAD is.
+
+    `apart` are checkouts of other branches that were at the new commit before: not our business.
+    """
+    there = places_at(repo, plan.new)
     for place, follower in followers.items():
         if place not in there and head_commit(repo, place) == plan.old:
             follower.go_back()
     for place in there:
-        if place not in followers and registered.branch_of(repo, place) is None:
+        if place not in followers and place not in apart:
             with (
                 contextlib.suppress(Conflict),  # a git is at work there, or edits are in the way
                 _held(repo, place, plan=plan, lock=lock, box=()) as follower,

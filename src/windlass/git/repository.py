@@ -262,6 +262,15 @@ def places(repo: Repository, branch: str) -> list[str]:
     return attached or ([] if clone is None else [clone])
 
 
+def places_at(repo: Repository, commit: str) -> list[str]:
+    """Says where a branch is checked out that is at a commit; clones are not looked for."""
+    pointing = repo.git(
+        "for-each-ref", f"--points-at={commit}", "--format=%(refname)", "refs/heads/"
+    )
+    there = {os.fsdecode(name).removeprefix("refs/heads/") for name in pointing.out.splitlines()}
+    return [place for branch, place in _attached(repo) if branch in there]
+
+
 def head_commit(repo: Repository, place: str) -> str | None:
     """The commit that a checkout's HEAD names now; None for what is no checkout of this one."""
     if os.path.realpath(place) == os.path.realpath(repo.root):

@@ -1,4 +1,4 @@
-"""Shows what happened: to one agent, to one change, or in the whole repository.
+"""Shows what happened: to one agent, to one change or its branch, or in the whole repository.
 
 With --landed, the commits that the target moved to, newest first: with which verdict, and which
 changes they brought. The target's own line is the truth: what moved it beside Windlass is listed.
@@ -13,8 +13,9 @@ from windlass.api import calls
 from windlass.cli import landed, limits, render
 from windlass.cli.call import Call
 from windlass.cli.output import write_json
-from windlass.core.errors import UserError
+from windlass.core.errors import NotFound, UserError
 from windlass.core.ids import is_change
+from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl log", "wl log api", "wl log c12", "wl log api --follow", "wl log --landed --json")
 
@@ -22,7 +23,7 @@ EXAMPLES = ("wl log", "wl log api", "wl log c12", "wl log api --follow", "wl log
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent or a change, and how much."""
     parser.add_argument(
-        "agent", nargs="?", metavar="AGENT|CHANGE", help="without one, the whole repository"
+        "agent", nargs="?", metavar="AGENT|BRANCH|CHANGE", help="without one, the whole repository"
     )
     parser.add_argument("--follow", "-f", action="store_true", help="go on as things happen")
     parser.add_argument("--lines", "-n", type=limits.count, default=100, help="how many (100)")
@@ -34,11 +35,7 @@ def run(call: Call) -> int:
     args = call.args
     if args.landed:
         return _landed(call)
-    change = args.agent if is_change(args.agent or "") else None
-    if change is not None:
-        events = call.ask("log", change=change, last=args.lines)
-    else:
-        events = call.ask("log", agent=args.agent, last=args.lines)
+    change, events = _events(call)
     if not args.follow:
         call.data(events)
     for item in events:
@@ -49,6 +46,31 @@ def run(call: Call) -> int:
             if change is None or item["subject"] == f"change:{change}":
                 _print(call, item, following=True)
     return 0
+
+
+def _events(call: Call) -> tuple[str | None, list[dict[str, Any]]]:
+    """What was recorded, and the change that it is about: what names no agent may be a branch."""
+    args = call.args
+    change = args.agent if is_change(args.agent or "") else None
+    if change is None:
+        try:
+            return None, call.ask("log", agent=args.agent, last=args.lines)
+        except NotFound as no_agent:
+            change = _change_of(call, no_agent)
+    return change, call.ask("log", change=change, last=args.lines)
+
+
+def _change_of(call: Call, no_agent: NotFound) -> str:
+    name = call.args.agent
+    if name is None:
+        raise no_agent
+    try:
+        return str(call.ask("change", change=name)["id"])
+    except NotFound:
+        raise NotFound(
+            f"no agent, change or proposed branch {printable_line(name)!r}",
+            f"{no_agent.hint}; a branch has a log once it is proposed: wl merge BRANCH",
+        ) from None
 
 
 def _landed(call: Call) -> int:
