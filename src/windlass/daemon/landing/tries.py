@@ -114,9 +114,7 @@ class Tries:
         by_old = steered is not None and outcome is None
         if steered is not None and outcome == "passed":
             outcome, job = prove(steered.gate)
-        return Try(
-            group=made.stack.group, tree=tree, job=job, outcome=outcome, by_old_gate=by_old_gate
-        )
+        return Try(group=made.stack.group, tree=tree, job=job, outcome=outcome, by_old_gate=by_old)
 
     def _not_now(self, work: RunningIntent, look: Look) -> None:
         """Ends a try that the upstream does not let begin."""
