@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +206,15 @@ def test_an_unknown_state_is_a_mistake_and_ours_passes_its_check(
     data(capsys, "dev", "lifecycle", "step", "m.json", "--state", "x", "--event", "go", code=2)
     data(capsys, "dev", "lifecycle", "check", "m.json", code=3)
     assert data(capsys, "dev", "lifecycle", "check")["valid"]
+
+
+def test_the_examples_of_the_pages_are_sound(capsys: pytest.CaptureFixture[str]) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    for page, kind, words in (
+        ("pipelines.md", "json", ("pipeline", "validate")),
+        ("board.md", "markdown", ("board", "validate")),
+    ):
+        text = (docs / page).read_text()
+        (example,) = re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+        Path("example").write_text(example)
+        assert data(capsys, *words, "example")["problems"] == []
