@@ -13,6 +13,7 @@ from windlass.core import log_kinds
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.reasons import Reason, in_short, words
+from windlass.core.runs.part import Part
 from windlass.core.states import Observation, Source, State
 from windlass.store import records
 from windlass.store import tables as t
@@ -43,6 +44,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     events_offset: int = 0
     marks: dict[str, Any] = {}
+    part: Part | None = None
+    """What of a run it is for."""
 
     @property
     def runs(self) -> bool:
