@@ -61,7 +61,7 @@ class Queue:
             self.asked.append({name: data["heads"][name] for name in group})
             self.runs += 1
             made = {"group": group, "tree": "t", "job": f"run{self.runs}"}
-            result = {"tip": "tip", "tries": [made], "stopped": [], "later": []}
+            result = {"tip": "tip", "tries": [made], "stopped": [], "deferred": []}
         elif what == landing.LAND:
             group = data["tried"]["group"]
             self.landed.append(tuple(group))
@@ -205,7 +205,7 @@ def test_an_earlier_effect_that_ends_once_more_is_not_taken_for_the_one_under_wa
     queue.finish_effect()
     assert queue.stopped == [("c1", "held")]
     queue.propose("c1", "1")
-    late = {"tip": "elsewhere", "tries": [], "stopped": [], "later": []}
+    late = {"tip": "elsewhere", "tries": [], "stopped": [], "deferred": []}
     queue.end_effect(landing.TRY, first, result=late)
     queue.finish_effect()
     queue.end_run(1)

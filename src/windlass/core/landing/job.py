@@ -8,8 +8,8 @@ about the revision that it began with, and that may be another by then.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -30,6 +30,7 @@ from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
 from windlass.core.landing.changes import SATISFIED
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
+from windlass.core.landing.queue import LandingState, Stopped, Try, Waiting
 from windlass.core.states import State as AgentState
 
 TRY, LAND, STOP = "landing.try", "landing.land", "landing.stop"
@@ -50,107 +51,6 @@ _PAUSE = 10.0
 _LONGEST_PAUSE = 600.0
 """Seconds until what failed is tried again (a remote is asked): the first ones, and the most."""
 _MOST_MISSES = 10
-
-
-class Waiting(msgspec.Struct, frozen=True):
-    """One revision in the queue."""
-
-    change: str
-    head: str
-    needs: Group = ()
-    """Changes that have to land before, and have not."""
-    alone: bool = False
-    """Whether it is tried with no other."""
-    restless: bool = False
-    """Whether it was revised while it was tried: others do not wait for it any more."""
-
-
-class Try(msgspec.Struct, frozen=True, kw_only=True):
-    """A group on the present tip: its tree, the run that proves it, and what came of that."""
-
-    group: Group
-    tree: str
-    job: str = ""
-    outcome: Outcome | None = None
-    marks: tuple[str, ...] = ()
-    """What the tree does to its own tests, and what of protected paths nobody knew of."""
-    edits: tuple[str, ...] = ()
-    """These paths."""
-    half: bool = False
-    """Whether the gate as it was judges it: if that finds it green, so does its own have to."""
-    stale: bool = False
-    """Whether one of the group has another revision by now, so that the outcome says nothing."""
-
-
-class LandingState(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the queue of one branch stands."""
-
-    target: str
-    tip: str = ""
-    """The target's tip that tries are on."""
-    queue: tuple[Waiting, ...] = ()
-    tries: tuple[Try, ...] = ()
-    sequence: int = 0
-    """How many effects it has begun."""
-    busy: str = ""
-    """The effect that is under way."""
-    number: int = 0
-    """Which of them that is; 0 where an older release has begun it."""
-    later: Group = ()
-    """Changes that conflict with others that wait before them, and so wait for these."""
-    revised: Group = ()
-    """Changes that have another revision than the try that is just being made."""
-    unwanted: Group = ()
-    """Runs that say nothing that is needed, and are ended."""
-    ended: dict[str, Outcome | None] = {}
-    """Runs that ended while a try was under way: it may be what began them.
-
-    None is one that somebody has cancelled.
-    """
-    pushed: dict[str, Any] | None = None
-    """A push of which nobody knows whether the remote took it: before all else it is settled."""
-    misses: int = 0
-    """How often in a row the remote could not be reached, or nobody told of a stop."""
-    wake_at: float | None = None
-    """When it is asked again, or a checkout is looked at again."""
-
-    @property
-    def names(self) -> Group:
-        """The changes that can be tried, in their order; each comes after what it needs.
-
-        Who is revised again and again while it is tried would have all others tried anew each time:
-        it is tried by itself, when nobody else can be, and once no run of before takes a place.
-        """
-        waiting = [waiting for waiting in self.queue if waiting.change not in self.later]
-        names = _in_order([w for w in waiting if not w.restless])
-        if names or any(tried.stale and tried.outcome is None for tried in self.tries):
-            return names
-        return _in_order([w for w in waiting if w.restless])[:1]
-
-
-def _in_order(waiting: Sequence[Waiting]) -> Group:
-    """Each after what it needs, up to one that has to be alone."""
-    left, names = list(waiting), list[str]()
-    while ready := [w for w in left if set(w.needs) <= set(names)]:
-        first = ready[0]
-        if first.alone and names:
-            break
-        names.append(first.change)
-        left.remove(first)
-        if first.alone:
-            break
-    return tuple(names)
-
-
-class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a change that leaves the queue without having landed."""
-
-    change: str
-    head: str
-    state: Literal["rejected", "conflict", "held", "nothing-to-land"]
-    why: str = ""
-    paths: tuple[str, ...] = ()
-    tried: Try | None = None
 
 
 def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
@@ -263,7 +163,7 @@ def _cancelled(state: LandingState, groups: Collection[Group]) -> LandingState:
 def _forgotten(state: LandingState) -> LandingState:
     """The target is at another commit by now, or what is known of it counts no more."""
     state = _cancelled(state, [tried.group for tried in state.tries])
-    return msgspec.structs.replace(state, tip="", tries=(), later=())
+    return msgspec.structs.replace(state, tip="", tries=(), deferred=())
 
 
 def _is_running(tried: Try) -> bool:
@@ -276,7 +176,7 @@ def _is_tried(tried: Try, change: str) -> bool:
 
 def _without(state: LandingState, gone: set[str]) -> LandingState:
     queue = tuple(waiting for waiting in state.queue if waiting.change not in gone)
-    return msgspec.structs.replace(state, queue=queue, later=())
+    return msgspec.structs.replace(state, queue=queue, deferred=())
 
 
 def _with_landed(state: LandingState, landed: set[str]) -> LandingState:
@@ -308,7 +208,7 @@ def _judged_whole(tries: Iterable[Try], ended: Mapping[str, Outcome | None]) -> 
     for tried in tries:
         is_over = tried.outcome is None and tried.job in ended
         outcome = ended[tried.job] if is_over else tried.outcome
-        says_nothing = tried.stale or outcome is None or (tried.half and outcome == "passed")
+        says_nothing = tried.stale or outcome is None or (tried.by_old_gate and outcome == "passed")
         if not is_over or not says_nothing:
             found.append(msgspec.structs.replace(tried, outcome=outcome))
     return tuple(found)
@@ -335,8 +235,8 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     tries = _judged_whole(
         (t for t in state.tries if t.group not in revised or t.outcome is None), state.ended
     )
-    later = (*state.later, *result["later"])
-    state = msgspec.structs.replace(state, tries=tries, later=later, ended={}, revised=())
+    deferred = (*state.deferred, *result.get("deferred", ()))
+    state = msgspec.structs.replace(state, tries=tries, deferred=deferred, ended={}, revised=())
     stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]
     present = {(waiting.change, waiting.head) for waiting in state.queue}
     return _stop(state, [found for found in stopped if (found.change, found.head) in present])
@@ -416,7 +316,7 @@ def _next(state: LandingState, *first: Effect) -> Decision:
         return _do(state, LAND, **state.pushed)
     known = {tried.group: tried.outcome for tried in state.tries if tried.outcome is not None}
     running = [tried.group for tried in state.tries if _is_running(tried)]
-    decision = plans.plan(state.names, known, running, _SLOTS)
+    decision = plans.plan(state.ready, known, running, _SLOTS)
     waiting = {waiting.change for waiting in state.queue}
     # Who is not tried just now may be so again: that run still says something.
     unwanted = [g for g in decision.cancel if decision.land or not waiting.issuperset(g)]
@@ -489,7 +389,9 @@ def _failure(effect: dict[str, Any]) -> str:
 
 def _counted(job: Job) -> dict[str, Any]:
     """The state of a job that did not count its effects: which is under way, its name says."""
-    return {**job.state, "sequence": job.sequence, "number": 0}
+    tries = [{**tried, "by_old_gate": tried.get("half", False)} for tried in job.state["tries"]]
+    names = {"tries": tries, "deferred": job.state.get("later", ())}
+    return {**job.state, **names, "sequence": job.sequence, "number": 0}
 
 
 KIND = JobKind(

@@ -15,7 +15,7 @@ from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import holds
 from windlass.core.landing.changes import Change
-from windlass.core.landing.job import Waiting
+from windlass.core.landing.queue import Waiting
 from windlass.store import changes as rows
 from windlass.store.store import Writing
 
