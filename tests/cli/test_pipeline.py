@@ -105,6 +105,17 @@ def test_full_is_the_ancestors_default_with_a_fix_inside_its_audit(
     ]
 
 
+def test_a_drawing_is_never_written_over_what_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("odd.json").write_text(json.dumps(ODD))
+    data(capsys, "pipeline", "show", "--svg", "odd.json", code=3)
+    assert json.loads(Path("odd.json").read_text()) == ODD
+    for _ in range(2):
+        assert data(capsys, "pipeline", "show", "odd.json", "--svg", "odd.svg")["name"] == "odd"
+    assert main(["pipeline", "show", "odd.json", "--svg", "-"]) == 0
+    assert capsys.readouterr().out == Path("odd.svg").read_text()
+    data(capsys, "pipeline", "show", "odd.json", "--svg", "no/such/folder.svg", code=2)
+
+
 @pytest.mark.parametrize("text", ["", "[", "[]", '{"name": "x"}', '{"name": "x", "steps": []}'])
 def test_what_is_refused_ends_with_3(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("bad.json").write_text(text)
