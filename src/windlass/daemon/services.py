@@ -37,6 +37,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.pools import PoolName
 from windlass.daemon.landing.authors import Authors
+from windlass.daemon.landing.cancellations import Cancellations
 from windlass.daemon.landing.failures import Failures
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
@@ -202,6 +203,7 @@ class Services:
                 Stops(context, self._authors()).operation(),
                 Orphans(context).operation(),
                 Failures(context).operation(),
+                Cancellations(context, self.jobs).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),
             )

@@ -270,7 +270,11 @@ class Proofs:
             if found is not None:
                 running = shapes.convert(found.state, GateState)
                 same = ("gate", "todo", "approved")
-                if all(getattr(running, name) == getattr(state, name) for name in same):
+                # Nobody waits for a run that others may end: see `landing.cancel`.
+                is_theirs = tells and not running.tells
+                if not is_theirs and all(
+                    getattr(running, name) == getattr(state, name) for name in same
+                ):
                     return found
             kept = gate_job.begun(state)
             return self._jobs.begin(writing, "gate", repo=gate.repo.id, subject=tree, state=kept)
@@ -398,7 +402,13 @@ class Proofs:
         check = next(c for c in gate.spec.checks if c.name == data["check"])
         layer = data["layer"]
         order = CheckOrder(gate, data["tree"], check, layer["key"], layer["versions"])
-        end = self._checks.run(order, mark=_mark(work), fresh=data["fresh"])
+        run = owner(work.intent.id) or JobId("")
+
+        def is_wanted() -> bool:
+            found = self._context.store.read(partial(job_rows.find, job=run))
+            return found is None or found.status == "open"
+
+        end = self._checks.run(order, mark=_mark(work), fresh=data["fresh"], is_wanted=is_wanted)
         work.keep(end=msgspec.to_builtins(end))
 
     def _tell(self, work: RunningIntent) -> None:

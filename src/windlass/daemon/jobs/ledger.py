@@ -46,7 +46,10 @@ class Jobs:
     def begin(
         self, writing: Writing, kind: str, *, repo: RepoId, subject: str, state: dict[str, Any]
     ) -> Job:
-        """Begins a job in the caller's transaction; it goes on by itself once that is committed."""
+        """Begins a job in the caller's transaction; it goes on by itself once that is committed.
+
+        It hears of what happens from then on: what its state says was known already.
+        """
         job = Job(
             id=JobId(f"{core.PREFIX}{self._context.new_uid()}"),
             kind=kind,

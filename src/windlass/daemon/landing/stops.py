@@ -21,7 +21,7 @@ from windlass.core.gate.spec import GateSpec
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Ticket
-from windlass.core.landing.job import Stopped
+from windlass.core.landing.queue import Stopped
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
