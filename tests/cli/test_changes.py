@@ -188,7 +188,7 @@ def test_the_difference_and_the_log_of_a_change_are_asked_for_by_its_id(
         diff.run(Told(diff, "c7", "--tool", "meld"))
     call = Told(log, "c7", log=lambda _: [])
     log.run(call)
-    assert call.asked == [("log", {"change": "c7", "last": 100})]
+    assert call.asked == [("log", {"change": "c7", "last": 100, "plain": True})]
 
 
 def test_a_change_is_retried_by_its_id_and_by_its_agent_where_nothing_else_is(

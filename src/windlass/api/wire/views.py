@@ -95,6 +95,8 @@ class LogRequest(AgentRequest):
     """Reads the log of an agent, of a change or of the repository."""
 
     change: NotRequired[Word]
+    plain: NotRequired[bool]
+    """Without what tells how Windlass went about it."""
     after: NotRequired[Whole]
     last: NotRequired[Whole | None]
 
