@@ -12,7 +12,7 @@ import pytest
 from tests.cli.told import FOX, NO_CHANGES, NOTHING, Told, no_change
 
 from windlass.cli import landed
-from windlass.cli.commands import diff, home, log, queue, retry, show, why
+from windlass.cli.commands import diff, home, log, merge, queue, retry, show, why
 from windlass.core.errors import NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.landing.holds import REVIEW
@@ -188,7 +188,7 @@ def test_the_difference_and_the_log_of_a_change_are_asked_for_by_its_id(
         diff.run(Told(diff, "c7", "--tool", "meld"))
     call = Told(log, "c7", log=lambda _: [])
     log.run(call)
-    assert call.asked == [("log", {"change": "c7", "last": 100})]
+    assert call.asked == [("log", {"change": "c7", "last": 100, "plain": True})]
 
 
 def test_a_change_is_retried_by_its_id_and_by_its_agent_where_nothing_else_is(
@@ -339,3 +339,46 @@ def test_what_is_halted_is_said_once_and_who_is_being_ended_needs_nobody(
     assert needs.count("\n  ") == 1
     assert "nothing lands but what mends it" in needs
     assert "c7  agent/fox → main  held" in below
+
+
+def test_merge_alone_says_what_can_be_merged(capsysbinary: Capture) -> None:
+    """It is a question, and no merge: the exit code says so."""
+
+    def unnamed(_: dict[str, Any]) -> Any:
+        raise UserError("which agent?", "name one")
+
+    item = {"branch": "mine", "agent": None, "commits": 2, "subject": "add", "change": None}
+    agents = {**item, "branch": "agent/fox", "agent": "fox", "change": "c7", "state": "held"}
+    found: dict[str, Any] = {"target": "main", "candidates": [{**item, "state": None}, agents]}
+    answers: dict[str, Any] = {"why": unnamed, "candidates": partial(_given, found)}
+    assert merge.run(Told(merge, **answers)) == 2
+    said = capsysbinary.readouterr().out.decode().splitlines()
+    assert [line.split()[:3] for line in said[2:]] == [
+        ["mine", "branch", "2"],
+        ["fox", "agent", "2"],
+    ]
+    found["candidates"] = []
+    assert merge.run(Told(merge, **answers)) == 16
+    assert b"no branch has commits that main lacks" in capsysbinary.readouterr().out
+
+
+def test_a_branch_has_a_difference_and_a_log(capsysbinary: Capture) -> None:
+    """The log is that of its change; what is neither agent nor branch is said once."""
+    difference = {
+        "id": "mine", "state": "draft", "target": "main", "base": "b" * 40, "tip": "t" * 40,
+        "committed": "",
+    }  # fmt: skip
+    answers: dict[str, Any] = {"change.diff": lambda _: difference}
+    diff.run(Told(diff, "mine", diff=nobody, **answers))
+    assert b"# mine, bbbbbbbbbb.." in capsysbinary.readouterr().out
+    with pytest.raises(NotFound, match="no agent, change or branch 'mine'"):
+        diff.run(Told(diff, "mine", diff=nobody, **{"change.diff": no_change}))
+
+    def events(request: dict[str, Any]) -> Any:
+        return nobody(request) if "agent" in request else []
+
+    call = Told(log, "mine", log=events, change=of(CHANGE))
+    log.run(call)
+    assert call.asked[-1][1]["change"] == "c7"
+    with pytest.raises(NotFound, match="no agent, change or proposed branch 'mine'"):
+        log.run(Told(log, "mine", log=events, change=no_change))

@@ -106,7 +106,19 @@ def test_a_shell_is_offered_what_fits(typed: list[str], offered: list[str]) -> N
 
 
 _KNOWN = {
-    "agents": [{"id": "fox"}, {"id": "owl"}],
+    "agents": [{"id": "fox", "branch": "agent/fox"}, {"id": "owl", "branch": None}],
+    "candidates": {
+        "candidates": [
+            {"branch": "mine", "agent": None},
+            {"branch": "agent/fox", "agent": "fox"},
+        ]
+    },
+    "landings": {
+        "landings": [
+            {"changes": []},
+            {"changes": [{"id": "c5", "undone_by": "c6"}, {"id": "c4", "undone_by": None}]},
+        ]
+    },
     "archives": [{"id": "old"}],
     "config": {
         "settings": {
@@ -117,7 +129,7 @@ _KNOWN = {
     "drivers": [{"name": "claude"}, {"name": "standin"}],
     "repos": [{"id": "here"}],
     "trash": [{"id": "fox-1"}],
-    "unfinished": {"changes": [{"id": "c7"}]},
+    "unfinished": {"changes": [{"id": "c7"}], "last": {"id": "c6"}},
     "trust": {"waiting": [{"key": "isolation"}], "accepted": [{"key": "model"}]},
 }
 
@@ -127,10 +139,13 @@ _KNOWN = {
     [
         (["look", ""], ["fox", "owl"]),
         (["look", "-n", "5", "f"], ["fox"]),
-        (["show", ""], ["fox", "owl", "c7"]),
-        (["diff", "c"], ["c7"]),
-        (["why", "c"], ["c7"]),
-        (["merge", "x", "--needs", ""], ["c7"]),
+        (["show", ""], ["fox", "owl", "c7", "c6", "mine"]),
+        (["diff", "c"], ["c7", "c6"]),
+        (["why", "c"], ["c7", "c6"]),
+        (["merge", "m"], ["mine"]),
+        (["merge", "x", "--needs", ""], ["c7", "c6"]),
+        (["undo", ""], ["c4"]),
+        (["gate", "run", ""], ["HEAD", "mine", "agent/fox"]),
         (["kill", "fox", ""], ["owl"]),
         (["kill", "--", ""], ["fox", "owl"]),
         (["reassign", "fox", ""], ["owl"]),
@@ -165,6 +180,21 @@ def test_a_shell_is_offered_what_the_daemon_knows(
     assert completion_words.offers(typed) == offered
 
 
+def test_a_shell_is_offered_the_tasks_of_the_board_and_the_pipelines(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where there is no board there are none, and nobody complains."""
+    (tmp_path / ".git").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert completion_words.offers(["board", "show", ""]) == []
+    (tmp_path / ".windlass").mkdir()
+    board = "# Board\n\n## TASKS\n\n- [ ] **[FIX-1]** mend it\n  - Priority: HIGH\n"
+    (tmp_path / ".windlass/kanban.md").write_text(board)
+    assert completion_words.offers(["board", "show", ""]) == ["FIX-1"]
+    assert completion_words.offers(["merge", "mine", "--task", "F"]) == ["FIX-1"]
+    assert "fast" in completion_words.offers(["pipeline", "show", ""])
+
+
 def _mail(id: str, at: float, **more: object) -> dict[str, object]:  # noqa: A002 - as on the wire
     to = {"from": "fox", "to": "user", "kind": "status", "state": "queued"}
     return {"id": id, "created_at": at, **to, **more}
@@ -197,6 +227,8 @@ def _mailboxes(monkeypatch: pytest.MonkeyPatch) -> None:
             return [{"name": name} for name in ("manager", "worker", "reviewer")]
         if verb == "unfinished":
             return {"changes": [{"id": "c7"}]}
+        if verb == "candidates":
+            return {"candidates": []}
         assert verb == "inbox"
         assert "agent" not in request, "one request is enough, however many agents there are"
         if request.get("sent"):

@@ -92,6 +92,9 @@ def test_the_gate_alone_says_how_the_target_fares(capsysbinary: Capture) -> None
     said = capsysbinary.readouterr().out.decode()
     for words in ("being proven, as j1", "setup: make deps", "without a box", "wl trust gate.box"):
         assert words in said
+    red = {**view, "outcome": "failed", "job": None}
+    assert gate.run(Told(gate, gate=lambda _: red)) == 10
+    capsysbinary.readouterr()
     gate.run(Told(gate, "--json", gate=lambda _: view))
     assert {"target", "tip", "outcome", "checks"} <= set(json.loads(capsysbinary.readouterr().out))
 

@@ -16,7 +16,7 @@ _LOOKS = frozenset(
     (
         *("agents", "archives", "attachment", "config", "costs", "denials", "diff", "doctor"),
         *("drivers", "drivers.trusted", "explain.tool", "hooks.status", "inbox", "info", "listen"),
-        *("change", "change.diff", "changes", "commit", "landings", "unfinished"),
+        *("candidates", "change", "change.diff", "changes", "commit", "landings", "unfinished"),
         *("gate", "init.look", "jobs", "login.offer", "uninstall.look"),
         *("log", "look", "merge-check", "message", "place", "primary", "prompt", "questions"),
         *("receipts", "repos", "roles", "set-aside", "status", "trash", "trash.show", "trust"),

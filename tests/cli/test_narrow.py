@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from argparse import Namespace
 from importlib import import_module
 from typing import Any
 
 import pytest
 
-from windlass.cli import render
+from windlass.cli import event_lines, render
 from windlass.cli.call import Call
 from windlass.cli.commands import doctor
 from windlass.cli.commands import help as help_
@@ -34,10 +35,12 @@ def whole(said: str) -> list[str]:
 
 
 def test_an_event_has_all_of_its_words(call: Call) -> None:
-    data = {"text": "one two three four five six " * 6}
-    item: dict[str, Any] = {"at": 0.0, "agent": "fox", "kind": "agent.note", "data": data}
-    words = whole(render.event(call, item))
-    assert words[1:] == ["fox", "agent.note", *render.describe(item).split()]
+    data = {"text": "one two three four five six " * 6, "by": "user"}
+    item: dict[str, Any] = {"at": time.time(), "agent": "fox", "kind": "note", "data": data}
+    words = whole(event_lines.told(call, item))
+    assert words[1:] == ["fox", "user", "notes:", *data["text"].split()]
+    words = whole(event_lines.whole(call, item))
+    assert words[1:] == ["fox", "note", *event_lines.carried(item).split()]
 
 
 def test_a_colour_takes_no_room(call: Call) -> None:

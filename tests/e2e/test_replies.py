@@ -50,6 +50,7 @@ def test_every_verb_answers_with_the_keys_and_types_that_it_declares(ground: Gro
     steer(ask, ground)
     propose(ask, ground)
     land(ask, ground)
+    run(ask, ground)
     end(ask, ground)
     assert set(ROUTES) - ask.answered == set()
 
@@ -197,9 +198,22 @@ def land(ask: Asker, ground: Ground) -> None:
     assert ask("change.undo", change=mine["id"])["state"] == "dropped"
 
 
+def run(ask: Asker, ground: Ground) -> None:
+    """A board with nothing to do is worked off at once."""
+    board = ground.folder / "repo" / ".windlass" / "kanban.md"
+    board.write_text(
+        "## TASKS\n\n- [N] **[API-1]** Never\n  - Priority: LOW\n  - Dependencies: none\n"
+    )
+    assert not ask("run", driver="standin")["joined"]
+    assert ask("runs.wait", after=ask("runs")["at"])["is_over"]
+    assert ask("runs")["tasks"] == []
+    board.unlink()
+
+
 def end(ask: Asker, ground: Ground) -> None:
     """Merging, ending, bringing back, and what is left in the end."""
     ground.wait("fox", states="waiting,complete")
+    ask("refresh", agent="fox")
     assert ask("merge-check", agent="fox", into="main")["clean"]
     assert ask("merge", agent="fox", into="main", ungated=True)["ended"][0]["trash"]
     assert ask("undo")["restored"][0]["entry"]
@@ -212,3 +226,5 @@ def end(ask: Asker, ground: Ground) -> None:
     assert ask("archives", archive=archived["id"])[0]["files"]
     assert ask("trash.empty")["emptied"]
     ask("repo.remove")
+    assert ask("uninstall.look")["home"]
+    assert ask("uninstall")["problems"] == []

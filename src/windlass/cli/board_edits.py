@@ -73,10 +73,13 @@ def _asked(question: str) -> str:
 def mark(call: Call) -> None:
     """Writes another marker into a task's box."""
     args = call.args
-    name, marker = args.task, args.marker
+    name, marker, was = args.task, args.marker, args.was
 
     def edit(board: Board) -> str:
-        return edits.with_marker(board, name, marker, was=args.was)
+        nonlocal was
+        text = edits.with_marker(board, name, marker, was=was)
+        was = edits.require(board, name).marker  # what somebody writes from now on is theirs
+        return text
 
     changed = boards.change(args.file, edit)
     call.data({"id": name, "marker": marker, "changed": changed})

@@ -135,9 +135,53 @@ def _agents(_: _Position) -> list[str]:
     return [agent["id"] for agent in _asked("agents")]
 
 
-def _changes(_: _Position) -> list[str]:
-    """Changes of which something may still become; those that landed are too many."""
-    return [change["id"] for change in dict(_asked("unfinished")).get("changes", [])]
+def _changes(place: _Position) -> list[str]:
+    """Changes of which something may still become, and the one that landed last."""
+    if place.parser.prog == "wl undo":
+        return _landed(place)
+    known = dict(_asked("unfinished"))
+    last = [known["last"]["id"]] if known.get("last") else []
+    return [*(change["id"] for change in known.get("changes", [])), *last]
+
+
+def _branches(_: _Position) -> list[str]:
+    """Branches of the person's with something to merge; an agent goes by its own name."""
+    found = dict(_asked("candidates")).get("candidates", [])
+    return [item["branch"] for item in found if item["agent"] is None]
+
+
+def _landed(_: _Position) -> list[str]:
+    """What there is to take back, the newest first."""
+    landings = dict(_asked("landings", last=_LANDINGS)).get("landings", [])
+    changes = [change for landing in landings for change in landing["changes"]]
+    return [change["id"] for change in changes if not change["undone_by"]]
+
+
+def _revisions(place: _Position) -> list[str]:
+    return ["HEAD", *_branches(place), *_agent_branches(place)]
+
+
+def _agent_branches(_: _Position) -> list[str]:
+    return [agent["branch"] for agent in _asked("agents") if agent["branch"]]
+
+
+def _proposed(place: _Position) -> list[str]:
+    return [*_agents_and_changes(place), *_branches(place)]
+
+
+def _tasks(_: _Position) -> list[str]:
+    from windlass.cli import completion_files  # noqa: PLC0415 - as below
+
+    return completion_files.tasks()
+
+
+def _files(place: _Position) -> list[str]:
+    """Pipelines go by their names; any other file is the shell's to offer."""
+    if not place.parser.prog.startswith("wl pipeline"):
+        return []
+    from windlass.cli import completion_files  # noqa: PLC0415 - it reads what others do not
+
+    return completion_files.pipelines()
 
 
 def _agents_and_changes(place: _Position) -> list[str]:
@@ -254,14 +298,19 @@ def _literals(key: str) -> list[str]:
 
 _KNOWN: dict[str, Callable[[_Position], list[str]]] = {
     "AGENT": _agents,
-    "AGENT|BRANCH|CHANGE": _agents_and_changes,
+    "AGENT|BRANCH|CHANGE": _proposed,
     "AGENT|CHANGE": _agents_and_changes,
+    "BRANCH": _branches,
     "CHANGE": _changes,
-    "CHANGE|AGENT|BRANCH": _agents_and_changes,
+    "CHANGE|AGENT|BRANCH": _proposed,
+    "FILE": _files,
     "KEY": _trusted_keys,
     "PARENT": _agents,
     "QUESTION": _questions,
+    "REV": _revisions,
     "SUBJECT": _subjects,
+    "TASK": _tasks,
+    "TASK,…": _tasks,
     "WHOM": _recipients,
     "agent": _agents,
     "archive": _archives,
@@ -279,6 +328,10 @@ _KNOWN: dict[str, Callable[[_Position], list[str]]] = {
     "value": _settings,
 }
 """What the daemon knows, by the name that an argument has in help, or else in code."""
+
+
+_LANDINGS = 20
+"""Commits of the target's among which something is to be taken back."""
 
 
 def _asked(verb: str, **request: Any) -> Any:

@@ -34,6 +34,7 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
     "start": (
         CommandEntry("init", "set up this repository"),
         CommandEntry("new", "start an agent on a goal", ("new-agent", "spawn")),
+        CommandEntry("run", "work off the board: agents do its tasks, and what is proven lands"),
     ),
     "see": (
         CommandEntry("status", "show commits and uncommitted work"),
@@ -57,7 +58,6 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
 """The verbs of `wl help`, by what they are for."""
 
 MORE: tuple[CommandEntry, ...] = (
-    CommandEntry("allow", "allow a running agent what it was denied"),
     CommandEntry("block", "keep a change from landing"),
     CommandEntry("board", "show, check and extend the tasks of .windlass/kanban.md"),
     CommandEntry("config", "read and change configuration"),
@@ -103,6 +103,8 @@ DEV: tuple[CommandEntry, ...] = (
 """What looks into the works: `wl dev NAME`. Without `dev` it works as well."""
 
 RARE: tuple[CommandEntry, ...] = (
+    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
+    CommandEntry("allow", "allow a running agent what it was denied"),
     CommandEntry("acknowledge", "say that messages to you are dealt with", ("ack",)),
     CommandEntry("archive", "list and show archived agents"),
     CommandEntry("ask", "ask the person, or a manager, from inside an agent"),
@@ -119,7 +121,6 @@ RARE: tuple[CommandEntry, ...] = (
     CommandEntry("notify", "tell the person's own agent that something happened"),
     CommandEntry("plan", "make the file that a task's plan goes into"),
     CommandEntry("questions", "list the questions that wait for your answer"),
-    CommandEntry("refresh", "rebase agents at rest onto what is proven"),
     CommandEntry("repair", "take in or put away what no agent accounts for"),
     CommandEntry("tree", "show the agents as a tree"),
     CommandEntry("uninstall", "take Windlass out of this machine and its repositories"),

@@ -45,6 +45,8 @@ _TAKEN_BACK = {
     "pause": "`wl resume{of}` takes it back",
     "reassign": "`wl undo` takes it back",
     "refresh": "`wl status{of}` shows where it is",
+    "run": "`wl run` follows it",
+    "runs.wait": "`wl run` follows it again",
     "repair": "`wl doctor` says what is left",
     "repo.add": "`wl repo remove` takes it back",
     "repo.remove": "`wl repo add` takes it back",

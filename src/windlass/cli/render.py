@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -35,8 +34,6 @@ _GOAL = 120
 
 _OBJECT = re.compile(r"\b[0-9a-f]{40}(?:[0-9a-f]{24})?\b")
 _DIGITS = 12
-_WIDE = 100
-"""Places of a terminal where what happened stands in columns."""
 
 
 def table(
@@ -266,50 +263,6 @@ def _branch(call: Call, agent: dict[str, Any], lead: str) -> str:
     painted = call.paint(state, STATE_COLOURS.get(state, "dim"))
     line = f"{lead}{call.paint(name, 'bold')}  {painted} {since}"
     return f"{line}  {call.paint(goal, 'dim')}" if goal else line
-
-
-def event(call: Call, item: dict[str, Any]) -> str:
-    """One event as one line."""
-    when = time.strftime("%H:%M:%S", time.localtime(item["at"]))
-    about, _, name = (item.get("subject") or "").partition(":")
-    who = item["agent"] or (name if about == "change" else "-")
-    kind = printable_line(item["kind"])
-    wide = not call.terminal or columns() >= _WIDE
-    lead = f"{who:<20} {kind:<20} " if wide else f"{who} {kind} "
-    return folded(call, f"{call.paint(when, 'dim')} {lead}", describe(item), indent=len(when) + 1)
-
-
-def describe(item: dict[str, Any]) -> str:
-    """What an event says, beyond its kind."""
-    data = item["data"]
-    match item["kind"]:
-        case "agent.state":
-            return f"{data['was']} -> {data['now']} ({data['source']}: {_short(data['evidence'])})"
-        case "agent.created":
-            under = f" under {data['parent']}" if data["parent"] else ""
-            return f"{data['role']}{under}, from {data['base_from']}: {_short(data['goal'])}"
-        case "agent.merged":
-            return f"into {data['into']}, {data['commit'][:10]} ({data['verdict']})"
-        case "agent.ended" | "agent.ending":
-            return f"{data['how']} by {data['by']}"
-        case "change.queued":
-            return f"{data['branch']} → {data['target']}, revision {data['revision']}"
-        case "change.landed":
-            return f"on {data['target']} as {data['commit'][:10]}"
-        case "change.stopped":
-            return f"{data['state']}: {_short(data['why'], 200)}"
-        case "session.ended":
-            return f"session {data['session']} {data['how']}"
-        case "note" | "message.received" | "message.sent":
-            party = data.get("sender") or data.get("to") or data.get("by") or ""
-            return f"{party}: {_short(data['text'], 200)}"
-    return " ".join(
-        f"{name}={_short(value)}" for name, value in data.items() if value not in (None, "", [], {})
-    )
-
-
-def _short(value: Any, width: int = 80) -> str:
-    return fit(printable_line(str(value)), width)
 
 
 def size(count: float) -> str:

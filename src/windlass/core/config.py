@@ -274,7 +274,9 @@ ABOUT = {
     "gate.box": "whether the gate runs in a box; false is yours to say, and verdicts tell it",
     "landing.target": "the branch that changes land on; unset: the remote's default, or yours",
     "landing.protected": "paths that only a person lets change, beside those that always are",
-    "landing.review": "who looks before agents' work lands: a `person`, or `none`; unset: a person",
+    "landing.review": (
+        "who looks before agents' work lands: a `person`, or `none`; unset: a person, but for runs"
+    ),
     "landing.max_attempts": "how often a change comes back to its agent before you are asked",
     "landing.mode": "`local` (no remote is asked), `push`, or `pr`: a pull request each",
     "landing.remote": "the remote whose branch changes land on, with mode `push` or `pr`",

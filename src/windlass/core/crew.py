@@ -73,6 +73,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     created_at: float
     ended_at: float | None = None
     ended_by: str | None = None
+    task: str = ""
+    """The task of the board that it works on."""
+    run: str = ""
+    """The run that leads it: that says what it does next, and speaks for it."""
 
     @property
     def owns_workspace(self) -> bool:

@@ -12,6 +12,7 @@ from windlass.daemon.person import routes as person
 from windlass.daemon.policy import routes as policy
 from windlass.daemon.repair import routes as repair
 from windlass.daemon.retention import routes as retention
+from windlass.daemon.runs import routes as runs
 from windlass.daemon.services import Services
 from windlass.daemon.setup import routes as setup
 from windlass.daemon.spend import routes as spend
@@ -77,6 +78,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             services.judgements,
             services.landing_undos,
         ),
+        runs.routes(context, intents, services.runs.schedules),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

@@ -12,6 +12,7 @@ from windlass.core.jobs import DueEffect, Heard, Job
 from windlass.core.landing import job as landing_job
 from windlass.core.landing import request as request_job
 from windlass.core.ports import Forge
+from windlass.core.runs import run as run_job
 from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.comebacks import Comebacks
 from windlass.daemon.agents.endings import Endings
@@ -36,6 +37,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.pools import PoolName
 from windlass.daemon.landing.authors import Authors
+from windlass.daemon.landing.cancellations import Cancellations
 from windlass.daemon.landing.failures import Failures
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
@@ -62,6 +64,8 @@ from windlass.daemon.relay.accounts import Accounts
 from windlass.daemon.relay.relay import Relay
 from windlass.daemon.repair.repairs import Repairs
 from windlass.daemon.retention.retention import Retention
+from windlass.daemon.runs import runs
+from windlass.daemon.runs.runs import Runs
 from windlass.daemon.setup.configuration import Configuration
 from windlass.daemon.setup.init import Inits
 from windlass.daemon.setup.repositories import Repositories
@@ -85,6 +89,7 @@ from windlass.store.store import Event, Writing
 _POOLS: dict[str, PoolName] = {
     **dict.fromkeys((gate_job.LAYER, gate_job.CHECK), "gate"),
     **dict.fromkeys((landing_job.TRY, landing_job.LAND, request_job.LOOK), "landing"),
+    **dict.fromkeys((run_job.PREPARE, run_job.BEGIN, run_job.CLOSE, run_job.SUBMIT), "run"),
 }
 """Where effects of jobs are done that may take longer than seconds, by their operation."""
 
@@ -142,8 +147,7 @@ class Services:
         self.questions = Questions(context)
         self.sends = Sends(context, self._wake)
         self.answers = Answers(context, self.sends)
-        self.acknowledgements = Acknowledgements(context)
-        self.listeners = Listeners(context)
+        self.acknowledgements, self.listeners = Acknowledgements(context), Listeners(context)
         self.notifications = Notifications(context)
         self.reports = Reports(context, self.intents)
         self.stalls = Stalls(context, self.fetcher)
@@ -155,8 +159,19 @@ class Services:
         self.trust = ProjectTrust(context)
         self.repairs = Repairs(context, sockets, self.watcher.try_to_look)
         self.retention = Retention(context, self.jobs)
+        self.runs = Runs(
+            context,
+            self.jobs,
+            self.intents,
+            spawns=self.spawns,
+            life=life,
+            fetcher=self.fetcher,
+            submissions=self.submissions,
+            wake=self._resume,
+        )
         self.intents.add(
             (
+                *self.runs.operations(),
                 self.spawns.operation(),
                 self.endings.operation(),
                 self.merges.operation(),
@@ -188,11 +203,12 @@ class Services:
                 Stops(context, self._authors()).operation(),
                 Orphans(context).operation(),
                 Failures(context).operation(),
+                Cancellations(context, self.jobs).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),
             )
         )
-        self.jobs.add((gate_job.KIND, landing_job.KIND, request_job.KIND))
+        self.jobs.add((gate_job.KIND, landing_job.KIND, request_job.KIND, *runs.KINDS))
 
     def open_jobs(self) -> EmbeddedEngine:
         """Goes on with every job, and has them hear of what is committed from now on."""

@@ -45,7 +45,7 @@ class Stack(NamedTuple):
     group: tuple[str, ...]
     conflicts: dict[str, list[str]]
     """Where changes conflict with the tip itself."""
-    later: tuple[str, ...]
+    deferred: tuple[str, ...]
     """Changes that conflict only with others below them: they have to wait for these."""
     nothing: tuple[str, ...]
     """Changes that change nothing any more."""
@@ -64,7 +64,7 @@ def build(
     top, tree = tip, gate_trees.tree_of(repo, tip)
     made: list[_Made] = []
     conflicts: dict[str, list[str]] = {}
-    later: list[str] = []
+    deferred: list[str] = []
     nothing: list[str] = []
     refused: dict[str, str] = {}
     for layer in layers:
@@ -79,7 +79,7 @@ def build(
         if alone:
             conflicts[layer.name] = alone
         elif paths:
-            later.append(layer.name)
+            deferred.append(layer.name)
         elif new in ("", tree):
             nothing.append(layer.name)
         else:
@@ -95,7 +95,7 @@ def build(
         tree=tree,
         group=tuple(one.name for one in made),
         conflicts=conflicts,
-        later=tuple(later),
+        deferred=tuple(deferred),
         nothing=tuple(nothing),
         heads=tuple(one.head for one in made),
         trees=tuple(one.tree for one in made),

@@ -46,7 +46,9 @@ def find_script(wanted: str | None, cwd: Path, env: Mapping[str, str]) -> Script
     if wanted:
         return _parsed(Path(wanted))
     task, step = env.get("WINDLASS_TASK"), env.get("WINDLASS_STEP")
-    names = [f"{task}.{step}.json"] if task and step else []
+    visit = env.get("WINDLASS_VISIT")
+    names = [f"{task}.{step}.{visit}.json"] if task and step and visit else []
+    names += [f"{task}.{step}.json"] if task and step else []
     names += [f"{task}.json"] if task else []
     for name in names:
         path = cwd / ".windlass" / "scripts" / name

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from windlass.core import jobs as core
 from windlass.core.ids import RepoId
 from windlass.core.jobs import DueEffect, Job, JobId, News
-from windlass.store import records
+from windlass.store import records, rows
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
@@ -76,7 +76,7 @@ def news(
 
     None where more is left to be looked at than is taken in at a time.
     """
-    newest = connection.execute(sa.select(sa.func.max(_E.id))).scalar() or 0
+    newest = rows.newest_event(connection)
     own = sa.select(*_NEWS).where(_E.subject == core.subject(job.id), _E.id > job.cursor)
     others = sa.select(*_NEWS).where(
         _E.repo == job.repo, _E.id > job.cursor, _E.kind.in_(sorted(hears))

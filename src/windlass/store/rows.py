@@ -9,9 +9,11 @@ from typing import Any, Literal
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core import log_kinds
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.reasons import Reason, in_short, words
+from windlass.core.runs.part import Part
 from windlass.core.states import Observation, Source, State
 from windlass.store import records
 from windlass.store import tables as t
@@ -42,6 +44,8 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: int | None = None
     events_offset: int = 0
     marks: dict[str, Any] = {}
+    part: Part | None = None
+    """What of a run it is for."""
 
     @property
     def runs(self) -> bool:
@@ -371,12 +375,16 @@ def events(
     agent: Uid | None = None,
     subject: str | None = None,
     kind: str | None = None,
+    news: bool = False,
     last: int | None = None,
     limit: int = 1000,
 ) -> list[Event]:
-    """Reads the log in order: those after an id, or the last few."""
+    """Reads the log in order: those after an id, or the last few; of all, or of what is `news`."""
     c = t.events.c
     query = sa.select(t.events).where(c.id > after)
+    if news:
+        query = query.where(c.kind.not_in(sorted(log_kinds.WORKS)))
+        query = query.where(c.kind.not_like(f"{log_kinds.HOOKS}%"))
     asked = ((c.repo, repo), (c.agent, agent), (c.subject, subject), (c.kind, kind))
     for column, wanted in asked:
         if wanted is not None:

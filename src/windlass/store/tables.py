@@ -95,6 +95,8 @@ agents = sa.Table(
     sa.Column("created_at", sa.Float, nullable=False),
     sa.Column("ended_at", sa.Float),
     sa.Column("ended_by", sa.Text),
+    sa.Column("task", sa.String(24), nullable=False, server_default=""),
+    sa.Column("run", sa.String(24), nullable=False, server_default=""),
 )
 _partial_index(
     agents, "CREATE UNIQUE INDEX one_live_agent_per_id ON agents (repo, id) WHERE ended_at IS NULL"
@@ -111,6 +113,7 @@ sessions = sa.Table(
     sa.Column("exit_code", sa.Integer),
     sa.Column("events_offset", sa.Integer, nullable=False, default=0),
     sa.Column("marks", sa.JSON, nullable=False, server_default="{}"),
+    sa.Column("part", sa.JSON),
 )
 
 observations = sa.Table(
@@ -274,6 +277,11 @@ jobs = sa.Table(
 that its writer claimed the job with."""
 sa.Index("jobs_by_status_and_age", jobs.c.status, jobs.c.updated_at)
 sa.Index("jobs_about_something", jobs.c.repo, jobs.c.kind, jobs.c.subject)
+_partial_index(
+    jobs,
+    "CREATE UNIQUE INDEX one_open_run_per_task ON jobs (repo, kind, subject)"
+    " WHERE status = 'open' AND kind IN ('run', 'schedule')",
+)
 
 verdicts = sa.Table(
     "verdicts",

@@ -223,6 +223,16 @@ def test_a_cycle_is_named_in_full_and_once() -> None:
     ]
 
 
+def test_thousands_of_mistakes_are_told_as_fast_as_none() -> None:
+    rows = ["## TASKS"]
+    for number in range(6_000):
+        needs = f"  - Dependencies: ZZ-{number}, aa-{number}"
+        rows += [f"- [ ] **[AA-{number}]** t", "  - Priority: LOW", needs]
+    found = checks.problems(parser.parse("\n".join(rows)))
+    assert len(found) == 12_000
+    assert found[-1].remedy == "did you mean AA-5999?"
+
+
 def test_twenty_thousand_lines_and_a_chain_of_all_tasks_are_no_trouble() -> None:
     rows = ["## TASKS"]
     for number in range(5000):

@@ -26,6 +26,8 @@ class Queue:
         self.runs = 0
         self._making: tuple[str, int, dict[str, Any]] | None = None
         self._sequence = 0
+        self.cancelled: list[str] = []
+        """The runs that nobody needs any more."""
         self.told: list[str] = []
         """The effects whose failure the person hears of."""
 
@@ -35,6 +37,9 @@ class Queue:
         self.data = decision.state
         for effect in decision.effects:
             self._sequence += 1
+            if effect.what == landing.CANCEL:
+                self.cancelled += effect.data["runs"]
+                continue
             if effect.what == landing.TELL:
                 self.told.append(effect.data["what"])
                 continue
@@ -56,7 +61,7 @@ class Queue:
             self.asked.append({name: data["heads"][name] for name in group})
             self.runs += 1
             made = {"group": group, "tree": "t", "job": f"run{self.runs}"}
-            result = {"tip": "tip", "tries": [made], "stopped": [], "later": []}
+            result = {"tip": "tip", "tries": [made], "stopped": [], "deferred": []}
         elif what == landing.LAND:
             group = data["tried"]["group"]
             self.landed.append(tuple(group))
@@ -86,6 +91,11 @@ class Queue:
     def end_run(self, number: int, outcome: str = "passed") -> None:
         """Ends a run of the gate."""
         result = {"outcome": outcome}
+        self.hear("job.done", what=gate_job.KIND.name, job=f"run{number}", result=result)
+
+    def cancel_run(self, number: int) -> None:
+        """Ends a run because somebody wanted that."""
+        result = {"outcome": "could-not-run", "cancelled": True}
         self.hear("job.done", what=gate_job.KIND.name, job=f"run{number}", result=result)
 
     @property
@@ -195,7 +205,7 @@ def test_an_earlier_effect_that_ends_once_more_is_not_taken_for_the_one_under_wa
     queue.finish_effect()
     assert queue.stopped == [("c1", "held")]
     queue.propose("c1", "1")
-    late = {"tip": "elsewhere", "tries": [], "stopped": [], "later": []}
+    late = {"tip": "elsewhere", "tries": [], "stopped": [], "deferred": []}
     queue.end_effect(landing.TRY, first, result=late)
     queue.finish_effect()
     queue.end_run(1)
@@ -245,3 +255,60 @@ def test_a_stop_that_failed_is_tried_again_and_told_once() -> None:
     queue.finish_effect()
     assert queue.stopped == [("c1", "rejected")]
     assert queue.data["misses"] == 0
+
+
+def test_the_run_of_what_left_or_is_another_by_now_is_ended_once() -> None:
+    """It would hold the slot that the next one needs."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    queue.finish_effect()
+    queue.propose("c1", "1")
+    queue.propose("c1", "2")
+    assert queue.cancelled == ["run1"]
+    queue.cancel_run(1)
+    queue.finish_effect()
+    assert queue.asked[-1] == {"c1": "2"}
+    queue.hear("change.stopped", change="c1", state="dropped")
+    assert queue.cancelled == ["run1", "run2"]
+    queue.cancel_run(2)
+    assert queue.is_idle
+
+
+def test_a_run_that_was_cancelled_says_nothing_and_who_needs_it_is_tried_again() -> None:
+    """It may be the same tree as another's, which left."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    queue.finish_effect()
+    queue.cancel_run(1)
+    queue.finish_effect()
+    queue.end_run(2)
+    queue.finish_effect()
+    assert queue.landed == [("c1",)]
+    assert queue.stopped == []
+
+
+def test_what_lands_ends_the_runs_of_the_others() -> None:
+    """They are on a tip that is no more."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    queue.finish_effect()
+    queue.propose("c2", "0")
+    assert queue.cancelled == []
+    queue.end_run(1)
+    queue.finish_effect()
+    assert queue.landed == [("c1",)]
+    queue.finish_effect()
+    queue.propose("c1", "1")
+    queue.end_run(2)
+    queue.finish_effect()
+    assert queue.landed == [("c1",), ("c2",)]
+
+
+def test_a_run_of_one_that_was_dropped_while_it_was_begun_is_ended() -> None:
+    """The effect ends with a run that nobody needs."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    queue.hear("change.stopped", change="c1", state="dropped")
+    queue.finish_effect()
+    assert queue.cancelled == ["run1"]
+    assert queue.is_idle

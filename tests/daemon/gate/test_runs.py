@@ -132,6 +132,8 @@ def test_a_run_that_is_cancelled_ends_at_once_and_is_not_green(ground: GateGroun
 
 def test_a_run_that_there_is_not_is_named(ground: GateGround) -> None:
     """With where to look."""
+    with pytest.raises(NotFound, match="nosuch names no commit here"):
+        ground.prove("nosuch")
     with pytest.raises(NotFound, match="no run job-0"):
         ground.ended("job-0")
 

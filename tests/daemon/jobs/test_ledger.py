@@ -18,6 +18,7 @@ from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.engine.embedded import EmbeddedEngine
 from windlass.store import jobs as rows
+from windlass.store import rows as event_rows
 from windlass.store.store import Event
 
 
@@ -324,6 +325,14 @@ def test_a_newer_release_goes_on_with_an_older_ones_job(context: Context, clock:
     newest = Daemon(context, KIND._replace(version=4, upgrades={}))
     newest.start()
     assert newest.job(other).status == "set aside"
+
+
+def test_a_job_hears_of_nothing_that_happened_before_it_began(daemon: Daemon) -> None:
+    """What it has to know of that is in the state that it begins with."""
+    for _ in range(3):
+        daemon.context.store.write(lambda w: w.emit(Note(text="x", by=""), repo=None))
+    newest = daemon.context.store.read(event_rows.newest_event)
+    assert daemon.job(daemon.begin()).cursor >= newest
 
 
 def test_an_idle_job_does_not_keep_old_events(daemon: Daemon) -> None:

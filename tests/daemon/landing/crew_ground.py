@@ -31,7 +31,9 @@ class CrewGround:
             self._work.append(what)
             return True
 
-        engine = EmbeddedEngine(jobs, context.clock, begin=begin, perform=self._due.append)
+        self.engine = engine = EmbeddedEngine(
+            jobs, context.clock, begin=begin, perform=self._due.append
+        )
 
         def heed(events: list[Event]) -> None:
             engine.heed([Heard(event.kind, event.repo, event.subject) for event in events])

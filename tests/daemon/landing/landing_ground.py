@@ -15,6 +15,8 @@ from windlass.core.landing.changes import Change
 from windlass.core.ports import Forge
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.landing.authors import Authors
+from windlass.daemon.landing.cancellations import Cancellations
+from windlass.daemon.landing.failures import Failures
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
 from windlass.daemon.landing.pull_requests import PullRequests
@@ -54,6 +56,8 @@ class LandingGround(GateGround):
                     self.context, self.proofs, Pushes(self.context, upstreams), requests
                 ).operation(),
                 requests.operation(),
+                Cancellations(self.context, self.jobs).operation(),
+                Failures(self.context).operation(),
                 Stops(self.context, Authors(self.context, _nobody, _nobody)).operation(),
             )
         )

@@ -153,6 +153,24 @@ def test_what_a_person_blocks_leaves_the_queue_until_it_is_approved(ground: Land
     assert ground.states() == {"a": "landed", "b": "dropped"}
 
 
+def test_a_branch_that_is_to_be_deleted_is_so_with_its_next_revision(
+    ground: LandingGround,
+) -> None:
+    """Said once, also while it waits already, it counts for what lands of it."""
+    ground.commit(BROKEN, branch="bad")
+    name = ground.submit("bad")
+    ground.submit("bad", delete=True)
+    ground.settle()
+    assert ground.change(name)["state"] == "rejected"
+    ground.git("checkout", "-q", "bad")
+    (ground.root / "calc.py").write_text(CODE["calc.py"] + "# mended\n")
+    ground.git("commit", "-qam", "mended")
+    ground.git("checkout", "-q", "main")
+    ground.submit("bad")
+    (change,) = ground.changes()
+    assert change.deletes
+
+
 def test_a_new_revision_keeps_what_became_of_the_one_before(ground: LandingGround) -> None:
     """With its head, and the approval is not carried over."""
     head = ground.commit(BROKEN, branch="bad")

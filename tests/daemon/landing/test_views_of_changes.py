@@ -13,6 +13,7 @@ from tests.support.workshop import Workshop
 
 from windlass.core.errors import Conflict, Denied, NotFound
 from windlass.daemon.kernel import settings
+from windlass.daemon.landing.candidates import candidates
 from windlass.daemon.landing.differences import Differences
 from windlass.daemon.landing.history import History
 from windlass.daemon.landing.views import ChangeViews
@@ -185,3 +186,24 @@ def test_agents_look_into_changes_of_their_own_and_an_author_is_waited_for(
     assert {"change.queued", "change.stopped"} <= kinds
     with pytest.raises(NotFound, match="no commit"):
         workshop.ask_as(author, "commit", commit=":/code")
+
+
+def test_branches_with_something_to_merge_are_listed_and_shown(ground: LandingGround) -> None:
+    """Before anybody has proposed them; what has landed is none, however it did."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    head = ground.commit({"b.py": "b = 1\n"}, branch="b")
+    ground.git("branch", "same", "main")
+    listed = candidates(ground.context, PERSON, asked(ground))
+    assert listed["target"] == "main"
+    assert {item["branch"]: item["commits"] for item in listed["candidates"]} == {"mine": 1, "b": 1}
+    assert "+b = 1" in diff(ground, "b")
+    ground.submit("mine")
+    ground.settle()
+    held = ground.submit("b")
+    (item,) = candidates(ground.context, PERSON, asked(ground))["candidates"]
+    assert (item["branch"], item["change"], item["state"]) == ("b", held, "queued")
+    assert ground.change("b")["head"] == head
+    later = ground.commit({"b.py": "b = 2\n"}, branch="b")
+    assert "+b = 2" in diff(ground, "b"), "of a branch what it has now, of a change its revision"
+    assert ground.git("rev-parse", "b") == later
+    assert "+b = 1" in diff(ground, held)

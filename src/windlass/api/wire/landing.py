@@ -72,6 +72,27 @@ class ChangeDiffReply(TypedDict):
     committed: str
 
 
+class CandidateView(TypedDict):
+    """A branch with commits that the target lacks."""
+
+    branch: str
+    agent: str | None
+    """The agent whose branch it is."""
+    commits: int
+    subject: str
+    """Of its newest commit."""
+    change: str | None
+    """The change that it is proposed as, with just these commits."""
+    state: State | None
+
+
+class CandidatesReply(TypedDict):
+    """What could be merged, the newest first."""
+
+    target: str
+    candidates: list[CandidateView]
+
+
 class LandingsRequest(AnyRequest):
     """Asks for the newest commits that the target moved to."""
 

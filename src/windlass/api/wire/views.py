@@ -44,6 +44,8 @@ class AgentView(TypedDict):
     ended_by: str | None
     persistent: NotRequired[bool]
     readonly: NotRequired[bool]
+    task: NotRequired[str]
+    """The task of the board that it works on; its run says what it does next."""
     stuck: NotRequired[str]
     """Why its commits do not come home, and what to do."""
     denied: NotRequired[str]
@@ -93,6 +95,8 @@ class LogRequest(AgentRequest):
     """Reads the log of an agent, of a change or of the repository."""
 
     change: NotRequired[Word]
+    plain: NotRequired[bool]
+    """Without what tells how Windlass went about it."""
     after: NotRequired[Whole]
     last: NotRequired[Whole | None]
 

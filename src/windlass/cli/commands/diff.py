@@ -1,6 +1,7 @@
 """Shows what an agent committed since it left its parent's branch, and apart what it did not.
 
-Of a change (`c12`): what it would bring to its target, or what it brought when it landed.
+Of a change (`c12`), or of a branch of yours: what it would bring to its target, or what it brought
+when it landed.
 
 The first part is what `wl merge AGENT --expect TIP` takes, with the tip that its heading names; the
 second, what the files of the workspace have beyond that tip, is left behind by a merge.
@@ -19,18 +20,24 @@ from typing import Any
 from windlass.cli import patch
 from windlass.cli.call import Call
 from windlass.cli.output import shown, write, write_error, write_exactly
-from windlass.core.errors import ConfigError, UserError
+from windlass.core.errors import ConfigError, NotFound, UserError
 from windlass.core.ids import is_change
 from windlass.core.printable import printable_line
 
 _NAMED = 10
 _PARTS = ("committed", "uncommitted")
-EXAMPLES = ("wl diff api", "wl diff api --stat", "wl diff c12", "wl diff api --tool meld")
+EXAMPLES = (
+    "wl diff api",
+    "wl diff api --stat",
+    "wl diff c12",
+    "wl diff my-branch",
+    "wl diff api --tool meld",
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes an agent or a change, and how to show it."""
-    parser.add_argument("agent", nargs="?", metavar="AGENT|CHANGE")
+    parser.add_argument("agent", nargs="?", metavar="AGENT|BRANCH|CHANGE")
     parser.add_argument("--stat", action="store_true", help="only how much in which file")
     parser.add_argument(
         "--tool", nargs="?", const="", metavar="PROGRAM",
@@ -46,7 +53,10 @@ def run(call: Call) -> int:
         return _of_change(call)
     if args.tool is not None:
         return _with_tool(call)
-    diff = call.ask("diff", agent=args.agent, stat=args.stat)
+    try:
+        diff = call.ask("diff", agent=args.agent, stat=args.stat)
+    except NotFound as no_agent:
+        return _of_branch(call, no_agent)
     _tell_what_is_missing(diff)
     parts = {part: _text(diff[part]) for part in _PARTS}
     if call.json:
@@ -64,6 +74,18 @@ def run(call: Call) -> int:
     )
     _page("\n".join(painted))
     return 0
+
+
+def _of_branch(call: Call, no_agent: NotFound) -> int:
+    """Prints what a branch of the person's brings; what names none was meant as an agent."""
+    if call.args.agent is None:
+        raise no_agent
+    try:
+        return _of_change(call)
+    except NotFound:
+        named = printable_line(call.args.agent)
+        hint = f"{no_agent.hint}; `git branch` lists the branches"
+        raise NotFound(f"no agent, change or branch {named!r}", hint) from None
 
 
 def _of_change(call: Call) -> int:

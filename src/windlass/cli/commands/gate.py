@@ -8,7 +8,8 @@ the tree and not run again; --fresh runs it all the same. Where a commit has oth
 the target, the setup for it reaches what its author does and gate.setup_domains; --setup-network
 approves more, as for the target: look at its inputs first.
 
-Exit codes: 0 passed, 10 a check failed, 11 nothing was tested, 13 a check could not run.
+Exit codes of both: 0 passed, or not known yet, 10 a check failed, 11 nothing was tested, 13 a check
+could not run.
 """
 
 from __future__ import annotations
@@ -69,9 +70,13 @@ def _show(call: Call) -> int:
         target = printable_line(gate["target"])
         call.say(f"  nothing lands on {target} but what makes it green: wl merge BRANCH, or")
         call.say(f'  wl new --land "make {target} green"; to judge it anew: wl gate run --fresh')
-    for key in gate["waiting"]:
-        call.say(f"  {key} of .windlass/config.toml is not in force: wl trust {key}")
-    return 0
+    if gate["waiting"]:
+        keys = ", ".join(gate["waiting"])
+        call.say(
+            f"  you have not accepted {keys}: it counts in a box alone, and setup has no network"
+        )
+        call.say(f"  to look at that and accept it: wl trust {' '.join(gate['waiting'])}")
+    return EXIT_CODES[outcome] if outcome else 0
 
 
 def _run(call: Call) -> int:

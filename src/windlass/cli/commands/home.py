@@ -176,15 +176,22 @@ def _with_need(agent: dict[str, Any], need: tuple[str, str] | None) -> dict[str,
     return {**agent, "kind": "agent", "needs_you": told}
 
 
+_DENIED = {
+    "waiting": "waits ({}), and was denied: {}",
+    "running": "is denied the same again and again: {1}",
+}
+_LED_BY_RUNS = frozenset({"complete", "waiting", "stopped"})
+
+
 def _need(agent: dict[str, Any], proposed: Collection[str]) -> tuple[str, str] | None:
     """What an agent needs, and the command that gives it."""
     name, since, evidence = agent["id"], age(agent["state_age"]), agent["evidence"]
     if agent.get("stuck"):
         return f"cannot bring its commits home: {agent['stuck']}", f"wl why {name}"
-    if agent.get("denied") and agent["state"] == "waiting":
-        return f"waits ({since}), and was denied: {agent['denied']}", f"wl denials {name}"
-    if agent.get("denied") and agent["state"] == "running":
-        return f"is denied the same again and again: {agent['denied']}", f"wl denials {name}"
+    if agent.get("denied") and agent["state"] in _DENIED:
+        return _DENIED[agent["state"]].format(since, agent["denied"]), f"wl denials {name}"
+    if agent.get("task") and agent["state"] in _LED_BY_RUNS:
+        return None  # between two steps it has no session, and at its end its run has told
     match agent["state"]:
         case "creating" if agent["state_age"] > _LONG_SETUP:
             return f"is still being set up ({since}): {evidence}", f"wl log {name}"

@@ -4,6 +4,8 @@ It is merged onto the target, gated as that very tree, and landed when that is g
 it, --no-wait only puts it into the queue. An agent is ended once its work has landed, unless it
 has more by then. What comes back says which tests failed; an agent has that in its mailbox.
 
+Without a name it lists what there is to merge.
+
 A merge into another branch than the target (a manager's, or one named with --into) is made at once,
 and refused when either side has uncommitted work or it would conflict.
 
@@ -16,9 +18,9 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import change_wait, ended, landed
+from windlass.cli import change_wait, ended, landed, render
 from windlass.cli.call import Call, take_yes
-from windlass.core.errors import Conflict, NotFound
+from windlass.core.errors import Conflict, NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES, MOST_LEFT_OUT, exit_code
 from windlass.core.printable import printable_line
 
@@ -66,6 +68,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> int:
     """Merges an agent at once where no gate stands before; everything else goes to the queue."""
+    if call.args.change is None and not _is_in_workspace(call):
+        return _list(call)
     asked = _preview(call)
     if asked is None:
         return _land(call)
@@ -75,6 +79,40 @@ def run(call: Call) -> int:
             call.confirm(f"land {asked['agent']} on {asked['into']} and end it then?")
         return _land(call)
     return _merge_agent(call)
+
+
+def _is_in_workspace(call: Call) -> bool:
+    """Whether some agent is meant by where this is run."""
+    try:
+        call.ask("why", agent=None)
+    except (UserError, NotFound):
+        return False
+    return True
+
+
+def _list(call: Call) -> int:
+    """Who names nothing is told what there is to merge."""
+    asked = call.ask("candidates")
+    call.data(asked)
+    target, found = printable_line(asked["target"]), asked["candidates"]
+    if not found:
+        call.say(f"nothing to merge: no branch has commits that {target} lacks")
+        return EXIT_CODES["nothing-to-land"]
+    call.say(f"say what is to land on {target}: wl merge AGENT|BRANCH")
+    lines = [
+        (
+            item["agent"] or item["branch"],
+            "agent" if item["agent"] else "branch",
+            str(item["commits"]),
+            f"{item['change']} {item['state']}" if item["change"] else "-",
+            item["subject"],
+        )
+        for item in found
+    ]
+    if not call.json:
+        head = ("NAME", "IS", "COMMITS", "CHANGE", "NEWEST COMMIT")
+        render.table(call, head, lines, grow=4, spare=(1,))
+    return UserError.exit_code
 
 
 def _preview(call: Call) -> dict[str, Any] | None:

@@ -53,6 +53,14 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {task.id: task for task in self.tasks}
 
     @cached_property
+    def _folded(self) -> dict[str, str]:
+        return {task.id.lower(): task.id for task in reversed(self.tasks)}
+
+    def near(self, name: str) -> str:
+        """The id that differs from a name by small and capital letters alone; or nothing."""
+        return self._folded.get(name.lower(), "")
+
+    @cached_property
     def graph(self) -> Graph:
         """Who waits for whom."""
         return Graph({task.id: task.dependencies for task in self.tasks})

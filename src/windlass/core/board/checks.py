@@ -43,9 +43,8 @@ def _dependencies(board: Board, task: Task) -> list[Problem]:
 
 
 def _remedy(board: Board, name: str) -> str:
-    folded = next((known for known in board.by_id if known.lower() == name.lower()), None)
-    if folded:
-        return f"did you mean {folded}?"
+    if near := board.near(name):
+        return f"did you mean {near}?"
     return "add that task, take it out, or name it in a comment <!-- done: … -->"
 
 

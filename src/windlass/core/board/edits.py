@@ -76,7 +76,7 @@ def require(board: Board, name: str) -> Task:
     """A task by its id."""
     task = board.by_id.get(name)
     if task is None:
-        near = next((known for known in board.by_id if known.lower() == name.lower()), "")
+        near = board.near(name)
         raise NotFound(
             f"no task {name} on the board", f"did you mean {near}?" if near else "`wl board list`"
         )

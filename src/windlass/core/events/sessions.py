@@ -55,3 +55,12 @@ class OutputGarbage(EventData, kind="output.garbage"):
 
     line: str
     lines: int = 1
+
+
+class TurnOver(EventData, kind="turn.over"):
+    """A turn of an agent ended, whatever became of it: what it said last, and whether it failed."""
+
+    session: int
+    said: str = ""
+    failed: bool = False
+    """Whether the model could not be asked, or would not answer."""

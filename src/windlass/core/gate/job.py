@@ -19,6 +19,8 @@ from windlass.core.gate.verdicts import Outcome
 from windlass.core.jobs import Decision, Effect, JobKind, News
 
 LAYER, CHECK, STOP, TELL = "gate.layer", "gate.check", "gate.stop", "gate.tell"
+CANCELLED = "cancelled"
+"""Why a check has no outcome whose run nobody wants any more."""
 _FIRST_CHECK = 2
 """The number of the effect that is the first check: before it comes the layer."""
 
@@ -81,10 +83,11 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         return Decision(data, (Effect(LAYER, wanted),))
     if news.kind == jobs.CANCELLED:
         ends = [
-            CheckEnd(name=name, outcome="could-not-run", why="cancelled") for name in _open(state)
+            CheckEnd(name=name, outcome="could-not-run", why=CANCELLED) for name in _open(state)
         ]
         ended = msgspec.structs.replace(state, ends=(*state.ends, *ends), tells=False)
-        return _over(ended, (Effect(STOP, {"job": news.data["job"]}),))
+        over = _over(ended, (Effect(STOP, {"job": news.data["job"]}),))
+        return over._replace(result={**(over.result or {}), "cancelled": True})
     if news.kind != jobs.EFFECT or news.data["what"] in (STOP, TELL):
         return Decision(data)
     if news.data["what"] == LAYER:

@@ -8,8 +8,8 @@ about the revision that it began with, and that may be another by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 import msgspec
 
@@ -30,6 +30,7 @@ from windlass.core.landing import holds
 from windlass.core.landing import plan as plans
 from windlass.core.landing.changes import SATISFIED
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
+from windlass.core.landing.queue import LandingState, Stopped, Try, Waiting
 from windlass.core.states import State as AgentState
 
 TRY, LAND, STOP = "landing.try", "landing.land", "landing.stop"
@@ -41,6 +42,8 @@ ORPHAN = "landing.orphan"
 """Settle what becomes of the changes of an agent that has ended, or is back."""
 TELL = "landing.tell"
 """Say of one of these three, or of a stop, that it failed: nobody else would know."""
+CANCEL = "landing.cancel"
+"""End runs that nobody needs any more: of what was dropped, blocked or is another by now."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -50,105 +53,9 @@ _LONGEST_PAUSE = 600.0
 _MOST_MISSES = 10
 
 
-class Waiting(msgspec.Struct, frozen=True):
-    """One revision in the queue."""
-
-    change: str
-    head: str
-    needs: Group = ()
-    """Changes that have to land before, and have not."""
-    alone: bool = False
-    """Whether it is tried with no other."""
-    restless: bool = False
-    """Whether it was revised while it was tried: others do not wait for it any more."""
-
-
-class Try(msgspec.Struct, frozen=True, kw_only=True):
-    """A group on the present tip: its tree, the run that proves it, and what came of that."""
-
-    group: Group
-    tree: str
-    job: str = ""
-    outcome: Outcome | None = None
-    marks: tuple[str, ...] = ()
-    """What the tree does to its own tests, and what of protected paths nobody knew of."""
-    edits: tuple[str, ...] = ()
-    """These paths."""
-    half: bool = False
-    """Whether the gate as it was judges it: if that finds it green, so does its own have to."""
-    stale: bool = False
-    """Whether one of the group has another revision by now, so that the outcome says nothing."""
-
-
-class LandingState(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the queue of one branch stands."""
-
-    target: str
-    tip: str = ""
-    """The target's tip that tries are on."""
-    queue: tuple[Waiting, ...] = ()
-    tries: tuple[Try, ...] = ()
-    sequence: int = 0
-    """How many effects it has begun."""
-    busy: str = ""
-    """The effect that is under way."""
-    number: int = 0
-    """Which of them that is; 0 where an older release has begun it."""
-    later: Group = ()
-    """Changes that conflict with others that wait before them, and so wait for these."""
-    revised: Group = ()
-    """Changes that have another revision than the try that is just being made."""
-    ended: dict[str, Outcome] = {}
-    """Runs that ended while a try was under way: it may be what began them."""
-    pushed: dict[str, Any] | None = None
-    """A push of which nobody knows whether the remote took it: before all else it is settled."""
-    misses: int = 0
-    """How often in a row the remote could not be reached, or nobody told of a stop."""
-    wake_at: float | None = None
-    """When it is asked again, or a checkout is looked at again."""
-
-    @property
-    def names(self) -> Group:
-        """The changes that can be tried, in their order; each comes after what it needs.
-
-        Who is revised again and again while it is tried would have all others tried anew each time:
-        it is tried by itself, when nobody else can be, and once no run of before takes a place.
-        """
-        waiting = [waiting for waiting in self.queue if waiting.change not in self.later]
-        names = _in_order([w for w in waiting if not w.restless])
-        if names or any(tried.stale and tried.outcome is None for tried in self.tries):
-            return names
-        return _in_order([w for w in waiting if w.restless])[:1]
-
-
-def _in_order(waiting: Sequence[Waiting]) -> Group:
-    """Each after what it needs, up to one that has to be alone."""
-    left, names = list(waiting), list[str]()
-    while ready := [w for w in left if set(w.needs) <= set(names)]:
-        first = ready[0]
-        if first.alone and names:
-            break
-        names.append(first.change)
-        left.remove(first)
-        if first.alone:
-            break
-    return tuple(names)
-
-
-class Stopped(msgspec.Struct, frozen=True, kw_only=True):
-    """What becomes of a change that leaves the queue without having landed."""
-
-    change: str
-    head: str
-    state: Literal["rejected", "conflict", "held", "nothing-to-land"]
-    why: str = ""
-    paths: tuple[str, ...] = ()
-    tried: Try | None = None
-
-
-def begun(target: str) -> dict[str, Any]:
-    """The state of a new job as it is kept."""
-    return _kept(LandingState(target=target))
+def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
+    """The state of a new job as it is kept; what waits already was another's, which is no more."""
+    return _kept(LandingState(target=target, queue=tuple(queue)))
 
 
 def advance(data: dict[str, Any], news: News) -> Decision:
@@ -195,11 +102,14 @@ def _landed_late(state: LandingState, result: dict[str, Any]) -> Decision:
         return _next(msgspec.structs.replace(state, pushed=unsettled))
     if not result.get("landed"):
         return _decided(state)
-    state = msgspec.structs.replace(state, tip="", tries=(), later=())
-    return _next(state, *retired(result))
+    return _next(_forgotten(state), *retired(result))
 
 
 def _decided(state: LandingState, *effects: Effect) -> Decision:
+    wanted = {tried.job for tried in state.tries if tried.outcome is None and not tried.stale}
+    if runs := [run for run in dict.fromkeys(state.unwanted) if run and run not in wanted]:
+        effects = (*effects, Effect(CANCEL, {"target": state.target, "runs": runs}))
+    state = msgspec.structs.replace(state, unwanted=())
     state = msgspec.structs.replace(state, sequence=state.sequence + len(effects))
     return Decision(_kept(state), effects, wake_at=state.wake_at)
 
@@ -223,9 +133,10 @@ def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
     is_tried = state.busy in (TRY, LAND) or any(_is_tried(t, new.change) for t in state.tries)
     if known is not None and (known.restless or is_tried):
         new = msgspec.structs.replace(new, restless=True)
+    state = _cancelled(state, [t.group for t in state.tries if new.change in t.group])
     # What was red before is looked at again: that is why somebody proposes it once more.
     tries = tuple(
-        msgspec.structs.replace(tried, stale=True) if new.change in tried.group else tried
+        tried
         for tried in state.tries
         if tried.outcome is None
         or (new.change not in tried.group and (tried.group or tried.outcome == "passed"))
@@ -238,13 +149,34 @@ def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
     return msgspec.structs.replace(state, tries=tries, queue=queue, revised=revised)
 
 
+def _cancelled(state: LandingState, groups: Collection[Group]) -> LandingState:
+    """Has the runs of groups ended that are under way; what comes of them says nothing."""
+    unwanted = [t.job for t in state.tries if t.group in groups and _is_running(t)]
+    tries = tuple(
+        msgspec.structs.replace(t, stale=True) if t.group in groups and _is_running(t) else t
+        for t in state.tries
+    )
+    unwanted = [*state.unwanted, *unwanted]
+    return msgspec.structs.replace(state, tries=tries, unwanted=tuple(unwanted))
+
+
+def _forgotten(state: LandingState) -> LandingState:
+    """The target is at another commit by now, or what is known of it counts no more."""
+    state = _cancelled(state, [tried.group for tried in state.tries])
+    return msgspec.structs.replace(state, tip="", tries=(), deferred=())
+
+
+def _is_running(tried: Try) -> bool:
+    return tried.outcome is None and not tried.stale
+
+
 def _is_tried(tried: Try, change: str) -> bool:
     return change in tried.group and tried.outcome is None
 
 
 def _without(state: LandingState, gone: set[str]) -> LandingState:
     queue = tuple(waiting for waiting in state.queue if waiting.change not in gone)
-    return msgspec.structs.replace(state, queue=queue, later=())
+    return msgspec.structs.replace(state, queue=queue, deferred=())
 
 
 def _with_landed(state: LandingState, landed: set[str]) -> LandingState:
@@ -259,34 +191,27 @@ def _with_landed(state: LandingState, landed: set[str]) -> LandingState:
 
 def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
     """The outcome of a run, where one of ours was waiting for it."""
-    outcome = (ended.get("result") or {}).get("outcome", "could-not-run")
+    result = ended.get("result") or {}
+    outcome = None if result.get("cancelled") else result.get("outcome", "could-not-run")
+    known = {ended["job"]: outcome}
     if state.busy == TRY:
-        return msgspec.structs.replace(state, ended={**state.ended, ended["job"]: outcome})
-    tries = _judged_whole(_with_outcome(t, {ended["job"]: outcome}) for t in state.tries)
-    return msgspec.structs.replace(state, tries=tries)
+        return msgspec.structs.replace(state, ended={**state.ended, **known})
+    return msgspec.structs.replace(state, tries=_judged_whole(state.tries, known))
 
 
-def _as_of_now(tried: Try, revised: Group) -> Try:
-    return msgspec.structs.replace(tried, stale=not set(revised).isdisjoint(tried.group))
+def _judged_whole(tries: Iterable[Try], ended: Mapping[str, Outcome | None]) -> tuple[Try, ...]:
+    """Takes in how runs ended, and leaves out what says nothing: who needs that tries it again.
 
-
-def _judged_whole(tries: Iterable[Try]) -> tuple[Try, ...]:
-    """Leaves out what the gate as it was has found green: it is tried once more, by its own.
-
-    And what is over that says nothing any more.
+    So is what the gate as it was has found green: it is tried once more, by its own.
     """
-    return tuple(
-        tried
-        for tried in tries
-        if not (tried.half and tried.outcome == "passed")
-        and not (tried.stale and tried.outcome is not None)
-    )
-
-
-def _with_outcome(tried: Try, ended: dict[str, Outcome]) -> Try:
-    if tried.outcome is not None or tried.job not in ended:
-        return tried
-    return msgspec.structs.replace(tried, outcome=ended[tried.job])
+    found = []
+    for tried in tries:
+        is_over = tried.outcome is None and tried.job in ended
+        outcome = ended[tried.job] if is_over else tried.outcome
+        says_nothing = tried.stale or outcome is None or (tried.by_old_gate and outcome == "passed")
+        if not is_over or not says_nothing:
+            found.append(msgspec.structs.replace(tried, outcome=outcome))
+    return tuple(found)
 
 
 def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
@@ -300,16 +225,18 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     if why := result.get("held"):
         return _hold_all(state, why)
     if result["tip"] != state.tip:
-        state = msgspec.structs.replace(state, tip=result["tip"], tries=(), later=())
-    made = [
-        _with_outcome(_as_of_now(shapes.convert(tried, Try), state.revised), state.ended)
-        for tried in result["tries"]
-    ]
+        state = msgspec.structs.replace(_forgotten(state), tip=result["tip"])
+    made = [shapes.convert(tried, Try) for tried in result["tries"]]
     known = {tried.group for tried in made}
-    before = (_with_outcome(tried, state.ended) for tried in state.tries)
-    tries = _judged_whole((*(tried for tried in before if tried.group not in known), *made))
-    later = (*state.later, *result["later"])
-    state = msgspec.structs.replace(state, tries=tries, later=later, ended={}, revised=())
+    before = (tried for tried in state.tries if tried.group not in known)
+    state = msgspec.structs.replace(state, tries=(*before, *made))
+    revised = [group for group in known if not set(state.revised).isdisjoint(group)]
+    state = _cancelled(state, revised)
+    tries = _judged_whole(
+        (t for t in state.tries if t.group not in revised or t.outcome is None), state.ended
+    )
+    deferred = (*state.deferred, *result.get("deferred", ()))
+    state = msgspec.structs.replace(state, tries=tries, deferred=deferred, ended={}, revised=())
     stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]
     present = {(waiting.change, waiting.head) for waiting in state.queue}
     return _stop(state, [found for found in stopped if (found.change, found.head) in present])
@@ -331,7 +258,7 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         edits = tuple(result.get("edits", ()))
         tries = tuple(_marked(t, marks, edits) if t.group == group else t for t in state.tries)
         return _next(msgspec.structs.replace(state, tries=tries))
-    state = msgspec.structs.replace(state, tip="", tries=(), later=())
+    state = _forgotten(state)
     if result["landed"]:
         return _next(state, *retired(result))
     in_the_way = [
@@ -387,11 +314,13 @@ def _next(state: LandingState, *first: Effect) -> Decision:
         return _decided(state)
     if state.pushed is not None:
         return _do(state, LAND, **state.pushed)
-    if not state.queue:
-        return _decided(state)
     known = {tried.group: tried.outcome for tried in state.tries if tried.outcome is not None}
-    running = [tried.group for tried in state.tries if tried.outcome is None and not tried.stale]
-    decision = plans.plan(state.names, known, running, _SLOTS)
+    running = [tried.group for tried in state.tries if _is_running(tried)]
+    decision = plans.plan(state.ready, known, running, _SLOTS)
+    waiting = {waiting.change for waiting in state.queue}
+    # Who is not tried just now may be so again: that run still says something.
+    unwanted = [g for g in decision.cancel if decision.land or not waiting.issuperset(g)]
+    state = _cancelled(state, unwanted)
     if decision.land:
         return _do(state, LAND, tried=_kept_try(state, decision.land))
     if decision.reject or decision.hold:
@@ -460,7 +389,9 @@ def _failure(effect: dict[str, Any]) -> str:
 
 def _counted(job: Job) -> dict[str, Any]:
     """The state of a job that did not count its effects: which is under way, its name says."""
-    return {**job.state, "sequence": job.sequence, "number": 0}
+    tries = [{**tried, "by_old_gate": tried.get("half", False)} for tried in job.state["tries"]]
+    names = {"tries": tries, "deferred": job.state.get("later", ())}
+    return {**job.state, **names, "sequence": job.sequence, "number": 0}
 
 
 KIND = JobKind(

@@ -13,7 +13,8 @@ import msgspec
 from windlass.core import jobs, shapes
 from windlass.core.forge import PullRequest
 from windlass.core.jobs import Decision, Effect, JobKind, News
-from windlass.core.landing.job import RETIRE, STOP, Stopped, retired, told_failure
+from windlass.core.landing.job import RETIRE, STOP, retired, told_failure
+from windlass.core.landing.queue import Stopped
 
 LOOK = "landing.look"
 """Ask the upstream, and the forge, what became of it."""

@@ -23,6 +23,7 @@ from windlass.core.errors import Unavailable
 from windlass.core.events import SessionAnew, SessionStarted
 from windlass.core.ids import Uid
 from windlass.core.reasons import Reason
+from windlass.core.runs.part import Part
 from windlass.core.session_launch import Remark
 from windlass.core.sessions import Facts
 from windlass.core.states import Observation, Source, State
@@ -31,7 +32,7 @@ from windlass.daemon.kernel import repos, untrusted_files
 from windlass.daemon.kernel.context import Context, session_name
 from windlass.daemon.launch import boxes, instructions
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.launch.session_request import session_request
+from windlass.daemon.launch.session_request import first_words, session_request
 from windlass.daemon.policy import decisions
 from windlass.daemon.states import observations, output_source
 from windlass.store import rows
@@ -67,8 +68,11 @@ class SessionLife:
         self._fetcher = fetcher
         self._look = look
 
-    def begin(self, agent: Agent) -> Agent:
-        """Records a new session of an agent, before it is started."""
+    def begin(self, agent: Agent, part: Part | None = None) -> Agent:
+        """Records a new session of an agent, before it is started; with what of a run it is for.
+
+        Of an agent that a run leads a session is for what the one before was, if nothing is said.
+        """
 
         def change(writing: Writing) -> Agent:
             now = rows.agent(writing.connection, agent.uid) or agent
@@ -79,6 +83,7 @@ class SessionLife:
                 number=fresh.session,
                 marker=str(uuid.uuid4()),
                 marks=_carried(before.marks) if before else {},
+                part=part or _continued(before),
             )
             rows.add_session(writing, session)
             seen = Observation(
@@ -115,7 +120,7 @@ class SessionLife:
             below = self._context.folders.agent(agent.uid)
             conversation = driver.transcript(request)
             if request.resume and not _is_begun(driver.dialect, conversation, below=below):
-                request = _anew(self._context, agent, request)
+                request = _anew(self._context, agent, session, request)
             launch = driver.launch(request)
             remarks = launch.remarks
             self._context.sessions.start(
@@ -177,6 +182,13 @@ def _was_cut_off(connection: sa.Connection, agent: Agent, session: Session) -> b
     return last is None or last.value not in states.IDLE
 
 
+def _continued(before: Session | None) -> Part | None:
+    """What a session goes on with, where the one before was a part of a run."""
+    if before is None or before.part is None:
+        return None
+    return msgspec.structs.replace(before.part, resumes=True)
+
+
 def _carried(marks: dict[str, Any]) -> dict[str, Any]:
     """What the next session knows of the last: all but how far that one's own files were read."""
     return {name: mark for name, mark in marks.items() if name != output_source.MARK}
@@ -194,7 +206,9 @@ def _is_begun(dialect: Dialect, transcript: str, *, below: Path) -> bool:
     return len(begins) == _BEGINNING or any(map(dialect.is_message, begins.splitlines()))
 
 
-def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionRequest:
+def _anew(
+    context: Context, agent: Agent, session: Session, request: SessionRequest
+) -> SessionRequest:
     """Has a conversation start once more, under an id that nothing was kept under yet."""
     new = str(uuid.uuid4())
     lost = drivers.get(agent.driver).transcript(request)
@@ -205,7 +219,9 @@ def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionReq
         writing.emit(event, repo=agent.repo, agent=agent.uid)
 
     context.store.write(change)
-    return msgspec.structs.replace(request, resume=False, prompt=agent.goal, session_id=new)
+    return msgspec.structs.replace(
+        request, resume=False, prompt=first_words(agent, session), session_id=new
+    )
 
 
 def _begun(connection: sa.Connection, agent: Agent) -> Session:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -63,6 +64,13 @@ Lands = Callable[[Writing, Agent, str], None]
 """Has what an agent will have land on a branch when it is done: landing lies above agents."""
 
 
+class ForRun(NamedTuple):
+    """The run that an agent is made for: it has no session before that begins one."""
+
+    job: str
+    task: str
+
+
 class Spawns:
     """The operation `spawn` and the request that begins it."""
 
@@ -90,7 +98,7 @@ class Spawns:
             steps=(
                 Step("workspace", self._workspace, self._abandon),
                 Step("setup", self._setup),
-                Step("session", self._session),
+                Step("session", self._session, needed=lambda data: not data.get("run")),
             ),
             locks=of_one_agent,
             result=self._result,
@@ -105,7 +113,9 @@ class Spawns:
             },
         )
 
-    def begin(self, caller: Caller, request: SpawnRequest) -> IntentDraft:
+    def begin(
+        self, caller: Caller, request: SpawnRequest, run: ForRun | None = None
+    ) -> IntentDraft:
         """Checks a request as far as it can be without doing anything, and says how to begin."""
         context = self._context
         _require_programs(context)
@@ -152,7 +162,11 @@ class Spawns:
             git,
             head,
             parent,
-            branch_start.person_branch(repo, scope, request),
+            (
+                gate.target.branch
+                if run and gate
+                else branch_start.person_branch(repo, scope, request)
+            ),
             proven=partial(green.instead_of, context, repo.id, git),
         )
         branches, target = repos.agent_branches(git), _target(context, repo, request)
@@ -170,7 +184,9 @@ class Spawns:
                 network=network,
             )
             crew.check_spawn(spawn, live=live, max_agents=config.max_agents)
-            chosen = self._name(name, live, branches)
+            chosen = (
+                _name_for(run.task, live, branches) if run else self._name(name, live, branches)
+            )
             apart = request.get("worktree", True)
             workspace = context.folders.workspace(repo.id, chosen)
             uid = context.new_uid()
@@ -204,6 +220,8 @@ class Spawns:
                 state=State.CREATING,
                 state_at=writing.now,
                 created_at=writing.now,
+                task=run.task if run else "",
+                run=run.job if run else "",
             )
             rows.add_agent(writing, agent)
             seen = Observation(
@@ -226,6 +244,7 @@ class Spawns:
                 "to_box": choice.fix,
                 "out_of_box": fork.out_of_box,
                 "script": script.text,
+                "run": agent.run,
                 "by_person": scope.caller is None,
                 "waiting": [line.key for line in known.waiting_at(choice.level)],
                 **lacks,
@@ -388,6 +407,14 @@ class Spawns:
             "remarks": work.data.get("remarks", []),
             "lacks": work.data.get("lacks", ""),
         }
+
+
+def _name_for(task: str, live: list[Agent], branches: set[str]) -> AgentId:
+    """The name of a task's agent: that of the task, with a number where it was tried before."""
+    taken = {*(agent.id.lower() for agent in live), *(branch.lower() for branch in branches)}
+    own = task.lower()
+    more = (f"{own}-{number}" for number in itertools.count(2))
+    return AgentId(next(name for name in itertools.chain([own], more) if name not in taken))
 
 
 def _target(context: Context, repo: Repo, request: SpawnRequest) -> str:

@@ -6,14 +6,14 @@ import contextlib
 import os
 import platform
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from windlass.core.box_spec import HOME
 from windlass.core.gate import judgement, junit_option
 from windlass.core.gate import spec as specs
-from windlass.core.gate.job import CheckEnd
+from windlass.core.gate.job import CANCELLED, CheckEnd
 from windlass.core.gate.judgement import CheckRun, Judged
 from windlass.core.gate.junit_option import JUnitOption
 from windlass.core.gate.spec import Check
@@ -88,18 +88,34 @@ class Checks:
         self._context = context
         self._slots = slots
 
-    def run(self, order: CheckOrder, *, mark: str, fresh: bool) -> CheckEnd:
-        """Runs a check, unless it was green under exactly these circumstances, or in any case."""
-        known = self._context.store.read(lambda c: verdicts.green(c, order.key))
-        if known is None or fresh:
+    def run(
+        self, order: CheckOrder, *, mark: str, fresh: bool, is_wanted: Callable[[], bool]
+    ) -> CheckEnd:
+        """Runs a check, unless it was green under exactly these circumstances, or in any case.
+
+        What nobody wants any more says nothing: its commands were ended, or never begun.
+        """
+        known = None if fresh else self._green(order)
+        if known is None:
             rooms.end_earlier(self._context, mark)
             with self._slots.taken() as number:
-                known = self._verdict(order, number, mark=mark)
-            found = known
-            known = self._context.store.write(lambda w: verdicts.add(w, found))
+                # Somebody else may have run it meanwhile.
+                known = None if fresh else self._green(order)
+                if known is None and is_wanted():
+                    known = self._kept(self._verdict(order, number, mark=mark), is_wanted)
+        if known is None:
+            return CheckEnd(name=order.check.name, outcome="could-not-run", why=CANCELLED)
         return CheckEnd(
             name=order.check.name, outcome=known.outcome, why=known.why, verdict=known.id
         )
+
+    def _green(self, order: CheckOrder) -> Verdict | None:
+        return self._context.store.read(lambda c: verdicts.green(c, order.key))
+
+    def _kept(self, found: Verdict, is_wanted: Callable[[], bool]) -> Verdict | None:
+        if not is_wanted():
+            return None
+        return self._context.store.write(lambda w: verdicts.add(w, found))
 
     def _verdict(self, order: CheckOrder, number: int, *, mark: str) -> Verdict:
         gate, check = order.gate, order.check

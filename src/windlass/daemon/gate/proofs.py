@@ -24,7 +24,7 @@ from windlass.api.wire.gate import (
     GateWaitRequest,
 )
 from windlass.core import shapes
-from windlass.core.errors import Internal, NotFound
+from windlass.core.errors import GitError, Internal, NotFound
 from windlass.core.events import JobDone, JobSetAside
 from windlass.core.gate import job as gate_job
 from windlass.core.gate import marks
@@ -35,6 +35,7 @@ from windlass.core.gate.spec import Check, GateSpec
 from windlass.core.gate.verdicts import Outcome, Verdict
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job, JobId, effect_key, owner
+from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates, green, layers, setup_reach
 from windlass.daemon.gate.checks import CheckOrder, Checks
 from windlass.daemon.gate.end_notices import EndNotices, Tell
@@ -101,7 +102,7 @@ class Proofs:
     def run(self, caller: Caller, request: GateRunRequest) -> GateRunReply:
         """Begins a run, joins one that is under way, or tells what is known."""
         gate = gates.require(self._gate(caller, request))
-        tree = gate_trees.tree_of(repos.git(gate.repo), request.get("rev") or gate.target.tip)
+        tree = self._tree(gate, request.get("rev"))
         wanted = _wanted(gate.spec, request.get("check"))
         orders = self._orders(gate, tree, wanted)
         known: dict[str, Verdict] = {}
@@ -219,6 +220,14 @@ class Proofs:
         repo = lookup.scope(self._context, caller, request).require_repo()
         return gates.read(self._context, repo)
 
+    def _tree(self, gate: Gate, rev: str | None) -> str:
+        """The tree of what somebody names, else the target's."""
+        try:
+            return gate_trees.tree_of(repos.git(gate.repo), rev) if rev else gate.target.tree
+        except GitError as error:
+            named = f"{printable_line(rev or '')} names no commit here"
+            raise NotFound(named, error.hint) from error
+
     def _orders(self, gate: Gate, tree: str, wanted: Iterable[Check]) -> list[CheckOrder]:
         """What is to be run for a tree, and under which circumstances."""
         versions = self.versions.of(gate).digest
@@ -261,7 +270,11 @@ class Proofs:
             if found is not None:
                 running = shapes.convert(found.state, GateState)
                 same = ("gate", "todo", "approved")
-                if all(getattr(running, name) == getattr(state, name) for name in same):
+                # Nobody waits for a run that others may end: see `landing.cancel`.
+                is_theirs = tells and not running.tells
+                if not is_theirs and all(
+                    getattr(running, name) == getattr(state, name) for name in same
+                ):
                     return found
             kept = gate_job.begun(state)
             return self._jobs.begin(writing, "gate", repo=gate.repo.id, subject=tree, state=kept)
@@ -389,7 +402,13 @@ class Proofs:
         check = next(c for c in gate.spec.checks if c.name == data["check"])
         layer = data["layer"]
         order = CheckOrder(gate, data["tree"], check, layer["key"], layer["versions"])
-        end = self._checks.run(order, mark=_mark(work), fresh=data["fresh"])
+        run = owner(work.intent.id) or JobId("")
+
+        def is_wanted() -> bool:
+            found = self._context.store.read(partial(job_rows.find, job=run))
+            return found is None or found.status == "open"
+
+        end = self._checks.run(order, mark=_mark(work), fresh=data["fresh"], is_wanted=is_wanted)
         work.keep(end=msgspec.to_builtins(end))
 
     def _tell(self, work: RunningIntent) -> None:

@@ -21,6 +21,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import IntentDraft
 from windlass.store import jobs as rows
+from windlass.store import rows as intent_rows
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,10 @@ class Jobs:
     def begin(
         self, writing: Writing, kind: str, *, repo: RepoId, subject: str, state: dict[str, Any]
     ) -> Job:
-        """Begins a job in the caller's transaction; it goes on by itself once that is committed."""
+        """Begins a job in the caller's transaction; it goes on by itself once that is committed.
+
+        It hears of what happens from then on: what its state says was known already.
+        """
         job = Job(
             id=JobId(f"{core.PREFIX}{self._context.new_uid()}"),
             kind=kind,
@@ -53,6 +57,7 @@ class Jobs:
             repo=repo,
             state=state,
             version=self._kinds[kind].version,
+            cursor=intent_rows.newest_event(writing.connection),
             host=self._host,
             created_at=writing.now,
             updated_at=writing.now,

@@ -47,6 +47,7 @@ PoolName = Literal[
     "effect",
     "gate",
     "landing",
+    "run",
 ]
 
 
@@ -88,6 +89,7 @@ POOLS = (
     Pool("effect", 8, "daemon.services", "what a job has done, each within seconds"),
     Pool("gate", 8, "daemon.services", "a gate's command each, most of which wait for a slot"),
     Pool("landing", 8, "daemon.services", "a queue each, while it makes trees or asks a remote"),
+    Pool("run", 8, "daemon.services", "an agent each, which a run makes, begins or closes"),
 )
 
 

@@ -16,7 +16,7 @@ from windlass.core.config_roles import problem
 from windlass.core.errors import ConfigError, NotFound
 from windlass.core.ids import RoleName
 from windlass.core.printable import printable_line
-from windlass.core.roles import EVERYBODY, SHIPPED, Definition, RoleFile
+from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, Definition, RoleFile
 from windlass.daemon.kernel import untrusted_files
 
 FOLDER = ".windlass/roles"
@@ -28,9 +28,11 @@ _NAMED = 5
 @cache
 def shipped(name: str) -> RoleFile | None:
     """The file of ours for a role, or for everybody."""
-    if name not in (EVERYBODY, *SHIPPED):
+    name = STEP_ALIASES.get(name, name)
+    if name not in (EVERYBODY, *SHIPPED, *STEPS):
         return None
-    path = resources.files("windlass.data") / "roles" / f"{name}.md"
+    where = ("steps", f"{name}.md") if name in STEPS else (f"{name}.md",)
+    path = resources.files("windlass.data").joinpath("roles", *where)
     return _parsed(name, path.read_text("utf-8"), origin=str(path))
 
 
@@ -60,7 +62,7 @@ def known(config: Config, root: str | None) -> list[RoleName]:
 def find(config: Config, root: str | None, wanted: str) -> Definition:
     """The role of that name, or an error that lists those that there are."""
     names = known(config, root)
-    if wanted not in names:
+    if wanted not in (*names, *STEPS, *STEP_ALIASES):
         raise NotFound(f"no role {wanted!r}: there are {', '.join(names)}", _how_to_make(wanted))
     name = ids.role_name(wanted)
     return roles.define(

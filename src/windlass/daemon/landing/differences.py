@@ -8,8 +8,9 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeDiffReply, ChangeDiffRequest
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied, GitError
-from windlass.core.landing.changes import Change
+from windlass.core.landing.changes import Change, is_id
 from windlass.core.printable import printable_line
+from windlass.daemon.gate import gates
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
@@ -19,6 +20,7 @@ from windlass.git import changes, mainline, merges, repository, squashes
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
+from windlass.store.rows import Repo
 
 
 class Differences:
@@ -31,6 +33,8 @@ class Differences:
         """Shows a change's own part, without what stays out of it when it lands."""
         scope = lookup.scope(self._context, caller, request)
         repo = scope.require_repo()
+        if scope.caller is None and (reply := self._of_branch(repo, request)) is not None:
+            return reply
         change = views.find(self._context, repo.id, request["change"])
         self._require_reachable(scope, change)
         git = squashes.seen(repos.git(repo))
@@ -46,6 +50,27 @@ class Differences:
             "target": change.target,
             "base": base,
             "tip": tip,
+            "committed": base64.b64encode(said).decode(),
+        }
+
+    def _of_branch(self, repo: Repo, request: ChangeDiffRequest) -> ChangeDiffReply | None:
+        """What a branch would bring of which no change is at that commit; else None."""
+        name, git = request["change"], squashes.seen(repos.git(repo))
+        head = None if is_id(name) else repository.read_ref(git, f"refs/heads/{name}")
+        if head is None:
+            return None
+        known = self._context.store.read(lambda c: rows.listed(c, repo.id))
+        if any(change.branch == name and change.head == head for change in known):
+            return None
+        target = gates.target(self._context, repo, git)
+        base = merges.compared_with(git, tip=head, target=target.tip) or target.tip
+        said = changes.between(git, base=base, tip=head, stat=request.get("stat", False))
+        return {
+            "id": name,
+            "state": "draft",
+            "target": target.branch,
+            "base": base,
+            "tip": head,
             "committed": base64.b64encode(said).decode(),
         }
 

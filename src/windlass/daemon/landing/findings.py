@@ -10,7 +10,7 @@ from windlass.core.gate.job import GateState
 from windlass.core.gate.verdicts import Verdict
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job, JobId
-from windlass.core.landing.job import Try
+from windlass.core.landing.queue import Try
 from windlass.daemon.landing.tickets import Finding
 from windlass.store import jobs as job_rows
 from windlass.store import verdicts

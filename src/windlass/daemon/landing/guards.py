@@ -42,7 +42,7 @@ def of_revision(
     `by` is the agent that proposes it; `since` where it begins whose branch was taken back before.
     """
     found = []
-    if by is not None and gate.config.landing.review != "none":
+    if by is not None and _is_reviewed(gate, by):
         found.append(REVIEW)
     marked = edits(gate, git, head, since=since)
     if marked:
@@ -55,6 +55,12 @@ def of_revision(
         return Guards(tuple(found), tuple(map(kept, marked)))
     told, edited = (*found, steered.told), tuple(map(kept, marked))
     return Guards(told, edited, steers_gate=True, wider=bool(steered.lines))
+
+
+def _is_reviewed(gate: Gate, by: Agent) -> bool:
+    """Whether a person looks at what an agent has; of a run's only where somebody said so."""
+    said = gate.config.landing.review
+    return said == "person" or (not said and not by.run)
 
 
 def edits(gate: Gate, git: Repository, head: str, *, since: str = "") -> list[str]:

@@ -13,7 +13,7 @@ from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change
-from windlass.core.landing.job import Try
+from windlass.core.landing.queue import Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.proofs import Proofs

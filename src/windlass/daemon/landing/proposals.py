@@ -45,8 +45,8 @@ class Proposals:
     def _propose(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         known, author = self._context.store.read(partial(_waiting, uid=Uid(work.data["uid"])))
-        if known is None or author is None or author.branch is None:
-            return
+        if known is None or author is None or author.branch is None or author.run:
+            return  # of a run's agent the run says when it has done what it was to do
         gate = gates.landing(gates.read(self._context, repo))
         proposed = Proposed(author.branch, author, known)
         change, _ = self._submissions.draft(gate, proposed, by=author)

@@ -8,24 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.core.events import ChangeQueued, ChangeStopped
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import holds
 from windlass.core.landing.changes import Change
+from windlass.core.landing.queue import Waiting
 from windlass.store import changes as rows
 from windlass.store.store import Writing
 
 
 def enter(writing: Writing, change: Change) -> Change:
     """Has a change wait in the queue, or for whatever it has to wait for before."""
-    lacking = [
-        need
-        for name in change.needs
-        if (need := rows.find(writing.connection, change.repo, name)) is not None
-        and need.state not in core.SATISFIED
-    ]
+    lacking = _lacking(writing.connection, change)
     why = change.waits_for_a_person
     if not why and (stuck := [need for need in lacking if need.state not in core.OPEN]):
         why = "; ".join(holds.needs(change.id, need.id, need.state) for need in stuck)
@@ -46,6 +43,26 @@ def enter(writing: Writing, change: Change) -> Change:
     )
     writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
     return msgspec.structs.replace(change, state="queued", why="")
+
+
+def waiting(connection: sa.Connection, repo: RepoId, target: str) -> list[Waiting]:
+    """What waits to land on a branch, by the rows."""
+    return [
+        Waiting(
+            change.id,
+            change.head,
+            tuple(need.id for need in _lacking(connection, change)),
+            alone=change.alone,
+        )
+        for change in rows.open_ones(connection, repo)
+        if change.target == target
+    ]
+
+
+def _lacking(connection: sa.Connection, change: Change) -> list[Change]:
+    """What has to land before a change, and has not."""
+    needs = [rows.find(connection, change.repo, name) for name in change.needs]
+    return [n for n in needs if n is not None and n.state not in core.SATISFIED]
 
 
 def leave(writing: Writing, change: Change, *, state: core.State, why: str, **columns: Any) -> None:

@@ -10,6 +10,7 @@ from windlass.api.wire.request import AnyRequest
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
+from windlass.daemon.landing.candidates import candidates
 from windlass.daemon.landing.differences import Differences
 from windlass.daemon.landing.history import History
 from windlass.daemon.landing.judgements import Judgements
@@ -18,6 +19,7 @@ from windlass.daemon.landing.undos import LandingUndos
 from windlass.daemon.landing.views import ChangeViews
 
 _JUDGED = Refusal("agents do not judge changes", "ask the person")
+_UNLISTED = Refusal("agents do not look through the person's branches", "wl merge names its own")
 
 
 def routes(
@@ -55,6 +57,9 @@ def routes(
             wire.ChangeDiffReply,
             Differences(context).diff,
             callers="both",
+        ),
+        "candidates": Verb(
+            AnyRequest, wire.CandidatesReply, partial(candidates, context), refusal=_UNLISTED
         ),
         "change.retry": judges("change.retry"),
         "commit": Verb(wire.CommitRequest, wire.CommitReply, history.commit, callers="both"),

@@ -21,7 +21,7 @@ from windlass.core.gate.spec import GateSpec
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Ticket
-from windlass.core.landing.job import Stopped
+from windlass.core.landing.queue import Stopped
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
@@ -86,6 +86,8 @@ class Stops:
             for found in stopped:
                 ticket = written[found.change]
                 told = _stop(writing, repo.id, found, ticket)
+                if told is not None and _is_for_its_run(told):
+                    continue
                 if told is None or not _is_for_its_author(told, most=most):
                     _tell_person(writing, told, most=most)
                 elif told.author is not None and told.author.ended_at is None:
@@ -176,6 +178,12 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
     author = agent_rows.agent(writing.connection, uid) if uid is not None else None
     stopped_now = msgspec.structs.replace(found, state=stopped.state, why=ticket.why, **columns)
     return _Told(stopped_now, author)
+
+
+def _is_for_its_run(told: _Told) -> bool:
+    """Whether a run leads its author: that goes on with the ticket, and tells when it gives up."""
+    author = told.author
+    return told.change.state in _CAME_BACK and author is not None and bool(author.run)
 
 
 def _is_for_its_author(told: _Told, *, most: int) -> bool:

@@ -171,10 +171,13 @@ class Submissions:
         rows.add(writing, _dated(draft, writing))
 
     def begin_queue(self, writing: Writing, repo: RepoId, target: str) -> None:
-        """Begins the job that lands changes on a branch, unless there is one."""
+        """Begins the job that lands changes on a branch, unless there is one.
+
+        What waited in one that was set aside waits in this one.
+        """
         kind = landing_job.KIND.name
         if job_rows.about(writing.connection, repo=repo, kind=kind, subject=target) is None:
-            begun = landing_job.begun(target)
+            begun = landing_job.begun(target, queues.waiting(writing.connection, repo, target))
             self._jobs.begin(writing, kind, repo=repo, subject=target, state=begun)
 
     def put(
@@ -193,7 +196,7 @@ class Submissions:
         else:
             wanted = known.needs if needs is None else needs
             if known.state in core.OPEN and (known.head, known.needs) == (change.head, wanted):
-                return known
+                return _as_wanted(writing, known, change)
             put = _revised(writing, known, msgspec.structs.replace(change, needs=wanted))
         return queues.enter(writing, put)
 
@@ -300,7 +303,7 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
         "alone": change.alone,
         "author": change.author,
         "ends": change.ends,
-        "deletes": change.deletes,
+        "deletes": change.deletes or known.deletes,
         "unattended": change.unattended,
     }
     # The same head once more is no new revision: what was said of it still holds.
@@ -314,6 +317,14 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
     if found is None:
         raise AssertionError(known)
     return found
+
+
+def _as_wanted(writing: Writing, known: Change, change: Change) -> Change:
+    """The same head once more may say what becomes of its branch, and no more than that."""
+    deletes = known.deletes or change.deletes
+    if deletes != known.deletes:
+        rows.move(writing, known, deletes=deletes)
+    return msgspec.structs.replace(known, deletes=deletes)
 
 
 def _needs(writing: Writing, change: Change, wanted: list[str]) -> tuple[ChangeId, ...]:

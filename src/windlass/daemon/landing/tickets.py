@@ -9,7 +9,7 @@ from typing import NamedTuple
 from windlass.core.gate.spec import GateSpec
 from windlass.core.landing import holds
 from windlass.core.landing.changes import Change, Ticket
-from windlass.core.landing.job import Stopped
+from windlass.core.landing.queue import Stopped
 from windlass.core.printable import printable_line
 from windlass.core.reasons import COMPLETE_PHRASE
 

@@ -13,7 +13,7 @@ from windlass.core.errors import ConfigError
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change, ChangeId
-from windlass.core.landing.job import Stopped, Try
+from windlass.core.landing.queue import Stopped, Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
@@ -67,14 +67,14 @@ class Tries:
         tip = gate.target.tip
         tries: list[Try] = []
         stopped: list[Stopped] = []
-        later: list[str] = []
+        deferred: list[str] = []
         for asked in work.data["groups"]:
             group, gone = self._present(repo.id, asked, heads)
             stopped += gone
             made = stacked(self._context, git, repo.id, tip=tip, names=group, heads=heads, at=time)
             stack = made.stack
             stopped += _not_tried(stack, heads)
-            later += stack.later
+            deferred += stack.deferred
             if not stack.group and asked:
                 continue
             steering = _steering(git, made)
@@ -86,7 +86,7 @@ class Tries:
                 stopped += _refused(steering, heads, error)
                 continue
             self._mark_gating(repo.id, stack.group, heads)
-        came = {"tip": tip, "tries": tries, "stopped": stopped, "later": later}
+        came = {"tip": tip, "tries": tries, "stopped": stopped, "deferred": deferred}
         work.keep(came=msgspec.to_builtins(came))
 
     def _present(
@@ -111,10 +111,10 @@ class Tries:
         if is_steered:
             steered = gate_changes.find(self._context, gate, git, tree)
         outcome, job = prove(gate)
-        half = steered is not None and outcome is None
+        by_old = steered is not None and outcome is None
         if steered is not None and outcome == "passed":
             outcome, job = prove(steered.gate)
-        return Try(group=made.stack.group, tree=tree, job=job, outcome=outcome, half=half)
+        return Try(group=made.stack.group, tree=tree, job=job, outcome=outcome, by_old_gate=by_old)
 
     def _not_now(self, work: RunningIntent, look: Look) -> None:
         """Ends a try that the upstream does not let begin."""

@@ -14,9 +14,9 @@ from windlass.core.crew import Agent
 from windlass.core.errors import Unavailable
 from windlass.daemon.kernel.context import Context
 
-What = Literal["setup", "teardown", "exec", "changing"]
+What = Literal["setup", "teardown", "exec", "commit", "changing"]
 CHANGING: What = "changing"
-_ALL: tuple[What, ...] = ("setup", "teardown", "exec", CHANGING)
+_ALL: tuple[What, ...] = ("setup", "teardown", "exec", "commit", CHANGING)
 
 
 def mark(agent: Agent, what: What) -> str:

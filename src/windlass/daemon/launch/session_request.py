@@ -72,6 +72,8 @@ def environment(context: Context, agent: Agent) -> dict[str, str]:
         "WINDLASS_SLOT": str(agent.slot),
         "WINDLASS_PORT_BASE": str(crew.port_base(agent.slot)),
     }
+    if agent.task:
+        env["WINDLASS_TASK"] = agent.task
     if repository.identity(repos.git(repo)) is None:
         # Without an identity git refuses to commit; a fresh machine has none.
         for who in ("AUTHOR", "COMMITTER"):
@@ -80,9 +82,26 @@ def environment(context: Context, agent: Agent) -> dict[str, str]:
     return env
 
 
+def _part(session: Session) -> dict[str, str]:
+    """What a session of a run is told of its part."""
+    part = session.part
+    if part is None:
+        return {}
+    return {
+        "WINDLASS_RUN": part.run,
+        "WINDLASS_STEP": part.step,
+        "WINDLASS_VISIT": str(part.visit),
+    }
+
+
+def first_words(agent: Agent, session: Session) -> str:
+    """What a conversation begins with: the agent's goal, or what a run wants of this session."""
+    return session.part.prompt if session.part is not None else agent.goal
+
+
 def session_request(context: Context, agent: Agent, session: Session) -> SessionRequest:
     """Everything that a driver needs to know to start or find a session."""
-    resume = session.number > 1
+    resume = session.number > 1 if session.part is None else session.part.resumes
     sockets = context.folders.sockets(agent.uid)
     repo = repos.by_id(context, agent.repo).root
     config = settings.usable(context.folders.home, repo).config
@@ -94,7 +113,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         mode=agent.mode,
         hooks=_hooks(context, agent, session),
         rewake=_rewake(context, agent, session),
-        prompt=None if resume else agent.goal,
+        prompt=None if resume else first_words(agent, session),
         resume=resume,
         system_prompt_file=str(context.folders.instructions(agent.uid)),
         model=agent.model,
@@ -113,6 +132,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         env=_base(context, agent, config, needed=drivers.get(agent.driver).variables),
         extra_env={
             **environment(context, agent),
+            **_part(session),
             "WINDLASS_SOCKET": str(sockets / "api"),
         },
         boxed=agent.isolation == "box",

@@ -70,6 +70,8 @@ def post(  # noqa: PLR0917 - what makes a notice, in the order of its line
 
 def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> None:
     """Posts at once what a change of a root's state is worth telling."""
+    if after.run and after.state is not State.ASKING:
+        return  # its run speaks for it
     if after.parent is None:
         failed = after.state is State.STOPPED and _failed_by_itself(writing, before)
         _post_state(writing, after, reason=reason, failed=failed)

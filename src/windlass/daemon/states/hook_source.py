@@ -24,9 +24,10 @@ from windlass.core.events import (
     HookGarbage,
     LineSkipped,
     PolicyDecision,
+    TurnOver,
 )
 from windlass.core.policy import tool_policy
-from windlass.core.states import LATEST
+from windlass.core.states import LATEST, Observation
 from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Line
@@ -45,6 +46,7 @@ _DENIAL = "PolicyDecision"
 """What the lines are called in which our hooks tell that a call was denied."""
 _KEPT_OF_A_FIELD = 4096
 _KEPT_OF_A_DENIAL = 64 << 10
+_KEPT_OF_LAST_WORDS = 64 << 10
 _SHOWN = tuple(name for name in Hook.__struct_fields__ if name != "name")
 
 
@@ -176,7 +178,28 @@ def _take(
         tools = session.marks.get(TOOLS, 0)
         # One by one: a short turn may be read at once, and its history shall have all of it.
         observe(writing, agent, states.claimed(seen, tools=tools))
+    if agent.run and (over := _turn_over(event, moment, seen, session)):
+        writing.emit(over, repo=agent.repo, agent=agent.uid)
     return session
+
+
+def _turn_over(
+    event: Mapping[str, Any], moment: HookMoment, seen: Observation | None, session: Session
+) -> TurnOver | None:
+    """What a run hears of its agent's turn, where that has ended; one that goes on has not."""
+    failed = seen is not None and seen.reason.kind == "turn_failed"
+    if seen is not None and seen.value is states.State.RATE_LIMITED:
+        return None  # it goes on by itself when the limit is over
+    if not failed and (moment is not HookMoment.TURN_END or _goes_on(seen)):
+        return None
+    said = str(event.get("last_assistant_message") or "")[-_KEPT_OF_LAST_WORDS:]
+    if failed and seen is not None:
+        said = seen.evidence
+    return TurnOver(session=session.number, said=said, failed=failed)
+
+
+def _goes_on(seen: Observation | None) -> bool:
+    return seen is not None and seen.value not in states.IDLE
 
 
 def _asks(record: _Record) -> bool:

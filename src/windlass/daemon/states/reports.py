@@ -116,6 +116,8 @@ def on_state(writing: Writing, before: Agent, after: Agent, reason: Reason) -> N
     if after.state is State.RATE_LIMITED and _is_tried(writing, after.uid):
         return  # that it is at a limit was told before it was tried whether that is over
     notices.on_state(writing, before, after, reason)
+    if after.run:
+        return
     report = Report(state=after.state, reason=reason, ending=_ending(writing, before, after))
     if not reports.is_news(after, report):
         return

@@ -363,6 +363,8 @@ def _agent_view(
         shown["persistent"] = True
     if agent.readonly:
         shown["readonly"] = True
+    if agent.task:
+        shown["task"] = agent.task
     return shown
 
 

@@ -59,6 +59,7 @@ class Log:
                 repo=repo,
                 agent=agent.uid if agent else None,
                 subject=subject,
+                news=request.get("plain", False),
                 last=None if last is None else min(last, _MOST),
                 limit=_MOST,
             )

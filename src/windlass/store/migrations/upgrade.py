@@ -22,6 +22,7 @@ from windlass.store.migrations import (
     m009_kept,
     m010_jobs_and_verdicts,
     m011_changes,
+    m012_runs,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -37,6 +38,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m009_kept.migrate,
     m010_jobs_and_verdicts.migrate,
     m011_changes.migrate,
+    m012_runs.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""

@@ -1,0 +1,87 @@
+"""Runs: the board worked off, task by task."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
+
+from windlass.api.wire.request import AnyRequest, Place, Whole, Word, Words
+
+
+class RunRequest(AnyRequest):
+    """Has the board worked off; where that goes on already, with these workers and tasks too."""
+
+    workers: NotRequired[Annotated[int, msgspec.Meta(ge=1, le=1000)]]
+    pipeline: NotRequired[Place]
+    driver: NotRequired[Word]
+    live: NotRequired[bool]
+    tasks: NotRequired[Words]
+    """Only these."""
+    enabled: NotRequired[Words]
+    """Variables that are `true`, for steps that ask for them."""
+
+
+class RunReply(TypedDict):
+    """The schedule of the board, and whether it was there already."""
+
+    job: str
+    joined: bool
+    target: str
+
+
+class RunsRequest(AnyRequest):
+    """Asks how the work on the board stands; as soon as more has happened than `after`."""
+
+    after: NotRequired[Whole]
+    """The event up to which the caller knows what happened."""
+    seconds: NotRequired[Annotated[float, msgspec.Meta(ge=0)]]
+
+
+class VisitView(TypedDict):
+    """One visit of a step that is over."""
+
+    step: str
+    visit: int
+    role: str
+    result: str
+    seconds: float
+    sessions: int
+
+
+class TaskRunView(TypedDict):
+    """The newest run of a task."""
+
+    task: str
+    title: str
+    run: str
+    state: str
+    """What it does now; of one that is over, how that ended."""
+    is_over: bool
+    why: str
+    agent: str | None
+    step: str
+    visit: int
+    visits: list[VisitView]
+    change: str
+    commit: str
+    attempts: int
+    """How often its change came back."""
+    usd: float | None
+    began_at: float
+    ended_at: float | None
+
+
+class RunsReply(TypedDict):
+    """Where the work on the board stands, and what happened since the caller knew."""
+
+    job: str | None
+    """The schedule; None where none was ever begun."""
+    is_over: bool
+    workers: int
+    problem: str
+    blocked: list[str]
+    tasks: list[TaskRunView]
+    at: int
+    """The event up to which this tells everything."""
+    events: list[dict[str, Any]]

@@ -1,0 +1,75 @@
+"""Works off the board: takes tasks in order, has agents do them, and lands what is proven.
+
+Each task goes through its pipeline (`wl pipeline list`) with an agent and a branch of its own; what
+is finished is submitted, and the board is marked: [=] at work, [P] waits to land, [x] landed, [*]
+failed. It ends when only blocked or failed tasks are left. Ctrl-C leaves it, and it goes on.
+
+Exit codes: 0 all done, 10 some failed, 3 the board, a pipeline or the gate is broken.
+"""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser
+from typing import Any
+
+from windlass.cli import output, run_progress
+from windlass.cli.call import Call
+from windlass.core.errors import UserError
+
+EXAMPLES = (
+    "wl run",
+    "wl run --max-workers 8",
+    "wl run --tasks API-1,API-2 --pipeline full",
+    "wl run --json",
+)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Takes how many at once, which tasks, and by which pipeline."""
+    parser.add_argument("--max-workers", type=int, metavar="N", help="tasks at once (4)")
+    parser.add_argument("--tasks", metavar="A,B", help="only these tasks")
+    parser.add_argument("--pipeline", metavar="NAME|FILE", help="for every task")
+    parser.add_argument(
+        "--enable", metavar="VAR", action="append", default=[],
+        help="have steps run that ask for this variable; may be given several times",
+    )  # fmt: skip
+    parser.add_argument("--live", action="store_true", help="sessions that can be joined")
+    parser.add_argument("--driver", metavar="NAME", help="the agent CLI")
+    parser.add_argument("--no-wait", action="store_true", help="begin it, and no more")
+
+
+def run(call: Call) -> int:
+    """Begins the work, or joins it, and follows it to its end."""
+    args = call.args
+    if args.max_workers is not None and args.max_workers < 1:
+        raise UserError(f"{args.max_workers} workers do nothing", "--max-workers 1 or more")
+    driver = args.driver or os.environ.get("WINDLASS_DRIVER")
+    wanted: dict[str, Any] = {
+        "workers": args.max_workers,
+        "tasks": [name for name in (args.tasks or "").split(",") if name] or None,
+        "pipeline": os.path.abspath(args.pipeline) if _is_file(args.pipeline) else args.pipeline,
+        "enabled": args.enable or None,
+        "driver": driver,
+        "live": args.live or None,
+    }
+    before = call.ask("runs")["at"]
+    begun = call.ask("run", **{name: said for name, said in wanted.items() if said is not None})
+    if begun["joined"]:
+        call.tell("the board is being worked off already; this joins it")
+    seen = call.ask("runs", after=before)
+    if args.no_wait:
+        call.data(seen)
+        call.tell("begun; `wl run` follows it")
+        return 0
+    seen = run_progress.follow(call, {**seen, "at": before})
+    if call.json:
+        output.write_json({"kind": "over", **seen})
+    run_progress.table(call, seen)
+    if seen["problem"]:
+        return 3
+    return 10 if any(task["state"] != "landed" for task in seen["tasks"]) else 0
+
+
+def _is_file(name: str | None) -> bool:
+    return name is not None and os.path.isfile(name)

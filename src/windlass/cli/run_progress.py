@@ -1,0 +1,92 @@
+"""The work on a board as a terminal shows it, while it goes on and when it is over."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from windlass.cli import output, render
+from windlass.cli.call import Call
+from windlass.core import ages
+from windlass.core.printable import printable_line
+
+_LOOK = 1.0
+_COLOURS = {"landed": "green", "failed": "red", "dropped": "yellow"}
+_BAR = 20
+
+
+def follow(call: Call, seen: dict[str, Any]) -> dict[str, Any]:
+    """Shows what happens until the board is worked off: lines, and on a terminal one that moves."""
+    shows = sys.stderr.isatty() and not call.quiet and not call.json
+    while not seen["is_over"]:
+        if shows:
+            output.write_progress(render.fit(_line(seen), render.columns() - 1))
+        seconds = {"seconds": _LOOK} if shows else {}
+        seen = call.ask("runs.wait", after=seen["at"], **seconds)
+        if shows and seen["events"]:
+            output.write_progress("")
+        for event in seen["events"]:
+            _tell(call, event)
+    if shows:
+        output.write_progress("")
+    return seen
+
+
+def _tell(call: Call, event: dict[str, Any]) -> None:
+    """One thing that happened: a line of JSON for a program, a sentence for people."""
+    if call.json:
+        output.write_json(event)
+        return
+    task = printable_line(event.get("task", ""))
+    match event["kind"]:
+        case "run.begun":
+            call.tell(f"{task}  begun, by {printable_line(event['agent'])}")
+        case "step.ended" if event["result"]:
+            seconds = f"{event['seconds']:.1f} s"
+            visit = f" (visit {event['visit']})" if event["visit"] > 1 else ""
+            call.tell(
+                f"{task}  {printable_line(event['step'])}{visit}: {event['result']}, {seconds}"
+            )
+        case "run.ended":
+            outcome = call.paint(event["outcome"], _COLOURS.get(event["outcome"], "yellow"))
+            at = f" as {event['commit'][:10]}" if event.get("commit") else ""
+            why = f": {printable_line(event['why'])}" if event.get("why") else ""
+            call.tell(f"{task}  {outcome}{at}{why}")
+        case "task.unmarked":
+            call.tell(f"{task}  is [{event['marker']}]; {printable_line(event['why'])}")
+
+
+def _line(seen: dict[str, Any]) -> str:
+    """A bar for the board, and what each task at work does."""
+    tasks = seen["tasks"]
+    over = sum(task["is_over"] for task in tasks)
+    filled = _BAR * over // max(1, len(tasks))
+    bar = "█" * filled + "·" * (_BAR - filled)
+    doing = [_doing(task) for task in tasks if not task["is_over"]]
+    problem = f"  {printable_line(seen['problem'])}" if seen["problem"] else ""
+    return f"{bar} {over}/{len(tasks)}  {'  '.join(doing)}{problem}"
+
+
+def _doing(task: dict[str, Any]) -> str:
+    age = ages.age(max(0.0, time.time() - task["began_at"]))
+    step = f" {printable_line(task['step'])}" if task["step"] else f" {task['state']}"
+    visit = f"#{task['visit']}" if task["visit"] > 1 else ""
+    return f"{task['task']}{step}{visit} {age}"
+
+
+def table(call: Call, seen: dict[str, Any]) -> None:
+    """What became of each task: its outcome, its steps and visits, its change and commit."""
+    rows = [("task", "outcome", "steps", "change", "commit", "")]
+    for task in seen["tasks"]:
+        steps = " ".join(f"{visit['step']}={visit['result']}" for visit in task["visits"])
+        why = printable_line(task["why"])
+        rows.append((task["task"], task["state"], steps, task["change"], task["commit"][:10], why))
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        call.say("  ".join([*cells, row[5]]).rstrip())
+    for name in seen["blocked"]:
+        call.say(f"{name}  waits for others: wl board show {name}")
+    if seen["problem"]:
+        call.say(f"begun no more: {printable_line(seen['problem'])}")

@@ -1,0 +1,62 @@
+"""Events of runs: tasks that go through their pipelines."""
+
+from __future__ import annotations
+
+from windlass.core.events.catalogue import EventData
+
+
+class ScheduleAsked(EventData, kind="schedule.asked"):
+    """Somebody wants the board worked off where that is going on already."""
+
+    workers: int
+    tasks: tuple[str, ...] = ()
+    """Only these; all of them where none is named."""
+
+
+class RunBegun(EventData, kind="run.begun"):
+    """A task is being worked on: its run has an agent."""
+
+    task: str
+    run: str
+    agent: str
+
+
+class StepBegun(EventData, kind="step.begun"):
+    """A visit of a step has its session."""
+
+    task: str
+    run: str
+    step: str
+    visit: int
+    role: str
+    session: int
+
+
+class StepEnded(EventData, kind="step.ended"):
+    """A visit of a step is over, with a result."""
+
+    task: str
+    run: str
+    step: str
+    visit: int
+    result: str
+    seconds: float
+
+
+class TaskUnmarked(EventData, kind="task.unmarked"):
+    """A marker that a task was to get is not on the board."""
+
+    task: str
+    marker: str
+    why: str
+
+
+class RunEnded(EventData, kind="run.ended"):
+    """A run is over: what became of its task, and the commit that it landed with."""
+
+    task: str
+    run: str
+    outcome: str
+    why: str = ""
+    change: str = ""
+    commit: str = ""

@@ -1,0 +1,48 @@
+"""Which tasks of a board are begun now: the first ready ones, as many as there are workers free."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from windlass.core.board import priority
+from windlass.core.board.board import Board
+
+
+class Admission(NamedTuple):
+    """What a round decides."""
+
+    start: tuple[str, ...]
+    waiting: tuple[str, ...]
+    """Ready tasks for which no worker is free, in their order."""
+    waits: dict[str, int]
+    """Rounds that each ready task has waited by now."""
+    blocked: tuple[str, ...] = ()
+    """Pending tasks that wait for others."""
+
+
+def choose(
+    board: Board,
+    *,
+    plans: Collection[str],
+    waits: Mapping[str, int],
+    running: Collection[str],
+    workers: int,
+    only: Collection[str] = (),
+) -> Admission:
+    """Chooses by effective priority; who is ready and not chosen has waited one round more."""
+    ranked = priority.ranks(board, waits=dict(waits), plans=frozenset(plans))
+    ready: list[str] = []
+    blocked: list[str] = []
+    for rank in priority.following(board, ranked):
+        if rank.id in running or (only and rank.id not in only):
+            continue
+        (ready if rank.ready else blocked).append(rank.id)
+    free = max(0, workers - len(running))
+    waiting = tuple(ready[free:])
+    return Admission(
+        start=tuple(ready[:free]),
+        waiting=waiting,
+        waits={name: waits.get(name, 0) + 1 for name in waiting},
+        blocked=tuple(blocked),
+    )

@@ -1,0 +1,458 @@
+"""The job of a run: one task, led through its pipeline, submitted, and marked on the board.
+
+Pure. At each moment it is in one stage: an effect is under way, or it waits for the turn of its
+agent, for its change, or for a moment. What fails is tried again after a while, some times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from windlass.core import jobs, shapes
+from windlass.core.errors import ConfigError, Denied, NotFound, UserError
+from windlass.core.events import AgentEnded, ChangeLanded, ChangeStopped, SessionEnded, TurnOver
+from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.pipeline import engine
+from windlass.core.pipeline.step_roles import StepRole
+from windlass.core.pipeline.steps import PASS, UNKNOWN, Pipeline, Step
+from windlass.core.runs import last_words
+from windlass.core.runs.task_copy import TaskCopy
+
+PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
+"""Make the agent and its workspace; begin a session for a visit; ask it once more for a result."""
+CLOSE, SUBMIT, FINISH = "run.close", "run.submit", "run.finish"
+"""End a visit's session; propose the branch; mark the task, and tell."""
+MOST_FAILURES = 6
+"""Tries of one effect, and sessions of a visit that ended by themselves, before it is given up."""
+
+Stage = Literal[
+    "preparing",
+    "beginning",
+    "working",
+    "asking",
+    "closing",
+    "submitting",
+    "landing",
+    "finishing",
+]
+Outcome = Literal["landed", "failed", "dropped"]
+_EFFECTS: dict[Stage, str] = {
+    "preparing": PREPARE,
+    "beginning": BEGIN,
+    "asking": ASK,
+    "closing": CLOSE,
+    "submitting": SUBMIT,
+    "finishing": FINISH,
+}
+_HOPELESS = frozenset({UserError.kind, ConfigError.kind, Denied.kind, NotFound.kind})
+"""What somebody has to mend before it can go otherwise."""
+_CAME_BACK = ("rejected", "conflict")
+_GAVE_UP = ("dropped", "nothing-to-land")
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """One visit of a step that is over."""
+
+    label: str
+    number: int
+    role: str
+    result: str
+    seconds: float
+    sessions: int = 1
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ends, decided before that is told."""
+
+    outcome: Outcome
+    why: str = ""
+    commit: str = ""
+
+
+class RunState(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run stands."""
+
+    task: TaskCopy
+    pipeline: Pipeline
+    place: engine.State
+    roles: dict[str, StepRole] = {}
+    """What its roles say about steps, as that was when it began."""
+    driver: str = ""
+    mode: Literal["live", "headless"] = "headless"
+    most_attempts: int = 3
+    attempt: int = 1
+    """Which run of its task it is: each has a branch of its own."""
+    stage: Stage = "preparing"
+    at_work: bool = False
+    """Whether an effect is under way."""
+    uid: str = ""
+    session: int = 0
+    over: int = 0
+    """The session of which a turn ended before it was known that the session had begun."""
+    sessions: int = 0
+    """Those of this visit."""
+    said: str = ""
+    result: str = ""
+    asked: bool = False
+    """Whether this visit was asked once more for its result."""
+    iterations: int = 0
+    """How often this visit went round, where its role goes on until it is done."""
+    failures: int = 0
+    change: str = ""
+    attempts: int = 0
+    """How often its change came back."""
+    ticket: str = ""
+    """Why it came back last."""
+    began_at: float = 0.0
+    visits: tuple[Visit, ...] = ()
+    ending: Ending | None = None
+    wake_at: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The step that runs, as people are told it."""
+        return engine.label(self.pipeline, self.place)
+
+    @property
+    def role(self) -> StepRole:
+        """The role of the step that runs."""
+        runs = engine.running(self.pipeline, self.place)
+        name = self.role_of(runs.agent) if runs is not None else ""
+        return self.roles.get(name, StepRole(name=name))
+
+    def role_of(self, wanted: str) -> str:
+        """The role of a step; a task may name another one for what its first step does."""
+        is_first = wanted == self.pipeline.steps[0].agent
+        return self.task.role if self.task.role and is_first else wanted
+
+    @property
+    def visit(self) -> int:
+        """Which visit of that step this is; the first is 1."""
+        return 1 + sum(visit.label == self.label for visit in self.visits)
+
+
+def begun(state: RunState) -> dict[str, Any]:
+    """The state of a new job as it is kept."""
+    kept: dict[str, Any] = msgspec.to_builtins(state)
+    return kept
+
+
+def advance(data: dict[str, Any], news: News) -> Decision:
+    """Takes in one thing that happened to the run, to its agent or to its change."""
+    state = shapes.convert(data, RunState)
+    hear = _HEARD.get(news.kind)
+    return hear(state, news) if hear is not None and _is_meant(state, news) else _rest(state)
+
+
+def _is_meant(state: RunState, news: News) -> bool:
+    """Whether what happened to some agent or change happened to those of this run."""
+    if news.kind in _OF_AGENTS:
+        return news.agent == state.uid
+    if news.kind in _OF_CHANGES:
+        return bool(state.change) and news.data["change"] == state.change
+    return True
+
+
+def _begun(state: RunState, _: News) -> Decision:
+    return _do(state)
+
+
+def _effect(state: RunState, news: News) -> Decision:
+    if not state.at_work or news.data["what"] != _EFFECTS[state.stage]:
+        return _rest(state)
+    return _effect_over(_with(state, at_work=False), news)
+
+
+def _woken(state: RunState, _: News) -> Decision:
+    """The moment to try once more has come."""
+    if state.at_work or state.stage not in _EFFECTS:
+        return _rest(_with(state, wake_at=None))
+    return _do(state)
+
+
+def _with(state: RunState, **changes: Any) -> RunState:
+    return msgspec.structs.replace(state, **changes)
+
+
+def _rest(state: RunState) -> Decision:
+    return Decision(begun(state), wake_at=state.wake_at)
+
+
+def _do(state: RunState) -> Decision:
+    """Does what the stage is about; it goes on when that is over."""
+    state = _with(state, at_work=True, wake_at=None)
+    return Decision(begun(state), (Effect(_EFFECTS[state.stage], _order(state)),))
+
+
+def _order(state: RunState) -> dict[str, Any]:
+    """What an effect has to know of the run, as it was decided."""
+    order: dict[str, Any] = {"uid": state.uid, "task": state.task.id}
+    runs = engine.running(state.pipeline, state.place)
+    if runs is not None:
+        order |= {
+            "label": state.label,
+            "step": runs.id,
+            "role": state.role.name,
+            "visit": state.visit,
+            "readonly": state.role.readonly or (isinstance(runs, Step) and runs.readonly),
+            "results": state.role.results,
+        }
+    match state.stage:
+        case "preparing":
+            order |= {
+                "copy": msgspec.to_builtins(state.task),
+                "role": state.role_of(state.pipeline.steps[0].agent),
+            }
+            order |= {"driver": state.driver, "mode": state.mode, "attempt": state.attempt}
+        case "beginning":
+            order |= {"change": state.change if state.ticket else ""}
+            order |= {"again": state.sessions > 0}
+        case "asking":
+            order |= {"asks": "model" if state.failures else "more"}
+            if not state.failures and state.iterations >= _rounds(state):
+                order["asks"] = "result"
+        case "closing":
+            is_committed = isinstance(runs, Step) and runs.commit_after
+            order |= {"said": state.said, "result": state.result, "commits": is_committed}
+            order |= {"session": state.session, "began_at": state.began_at}
+            if state.ending is not None:
+                order["result"] = ""
+        case "submitting":
+            order |= {"title": state.task.title, "again": bool(state.change)}
+        case "finishing":
+            order |= {"ending": msgspec.to_builtins(state.ending), "change": state.change}
+    return order
+
+
+def _effect_over(state: RunState, news: News) -> Decision:
+    status, result = news.data["status"], news.data.get("result") or {}
+    if status != "done":
+        return _failed(state, news, _why(news.data))
+    return _ENDS[state.stage](_with(state, failures=0), result, news)
+
+
+def _why(effect: dict[str, Any]) -> str:
+    error = effect.get("error") or {}
+    return str(error.get("message") or f"{effect['what']} failed")
+
+
+def _failed(state: RunState, news: News, why: str) -> Decision:
+    """Tries once more after a while; after some tries, or where nobody may try, it is over."""
+    failures = state.failures + 1
+    final = news.kind == jobs.EFFECT and _is_final(news.data)
+    state = _with(state, failures=failures)
+    if state.stage == "finishing" or (failures < MOST_FAILURES and not final):
+        return _rest(_with(state, wake_at=news.at + jobs.backoff(failures)))
+    return _finish(state, state.ending or Ending(outcome="failed", why=why))
+
+
+def _is_final(effect: dict[str, Any]) -> bool:
+    """Whether nothing comes of trying an effect once more."""
+    kind = (effect.get("error") or {}).get("kind", "")
+    return effect["status"] in ("set aside", "halted") or kind in _HOPELESS
+
+
+def _finish(state: RunState, ending: Ending) -> Decision:
+    """Ends the run: what runs for it is closed before, and then it is told."""
+    is_open = state.stage in ("beginning", "working", "asking") and state.session > 0
+    state = _with(state, ending=ending, failures=0)
+    return _do(_with(state, stage="closing" if is_open else "finishing"))
+
+
+def _cancelled(state: RunState, news: News) -> Decision:
+    ending = Ending(outcome="dropped", why=news.data["why"])
+    if state.at_work:
+        return _rest(_with(state, ending=state.ending or ending))
+    return _finish(state, state.ending or ending)
+
+
+def _agent_ended(state: RunState, news: News) -> Decision:
+    """Without its agent a run is over, unless that has landed what it had."""
+    if state.stage in ("landing", "finishing") or state.ending is not None:
+        return _rest(state)
+    why = f"its agent was ended ({news.data['how']} by {news.data['by']})"
+    state = _with(state, ending=Ending(outcome="failed", why=why))
+    return _rest(state) if state.at_work else _do(_with(state, stage="finishing"))
+
+
+def _prepared(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    state = _with(state, uid=result["uid"], stage="beginning", began_at=news.at)
+    return _go_on(state)
+
+
+def _go_on(state: RunState) -> Decision:
+    """Does the next thing, unless somebody has ended the run meanwhile."""
+    return _finish(state, state.ending) if state.ending is not None else _do(state)
+
+
+def _session_begun(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    state = _with(
+        state,
+        stage="working",
+        session=result["session"],
+        sessions=state.sessions + 1,
+        began_at=state.began_at or news.at,
+    )
+    if state.ending is not None:
+        return _finish(state, state.ending)
+    if state.over == state.session:
+        return _judge(state)
+    return _rest(state)
+
+
+def _asked_again(state: RunState, _: dict[str, Any], __: News) -> Decision:
+    asked = state.iterations >= _rounds(state)
+    state = _with(state, stage="working", asked=asked)
+    if state.ending is not None:
+        return _finish(state, state.ending)
+    return _rest(state)
+
+
+def _turn_over(state: RunState, news: News) -> Decision:
+    """What the agent said last is what the visit came to, or why it is tried again."""
+    session = int(news.data["session"])
+    said, failed = str(news.data.get("said", "")), bool(news.data.get("failed"))
+    if state.stage == "beginning" and session > state.session and not failed:
+        return _rest(_with(state, over=session, said=said))
+    if state.stage != "working" or session < state.session:
+        return _rest(state)
+    state = _with(state, session=session, said=said)
+    if failed:
+        return _failed(_with(state, stage="asking", asked=False), news, said or "the model failed")
+    return _judge(state)
+
+
+def _judge(state: RunState) -> Decision:
+    """Closes a visit that gave a result; one that gave none goes on, or is asked once more."""
+    result = last_words.result(state.said, state.role.results)
+    if not result and last_words.is_done(state.said) and PASS in state.role.results:
+        result = PASS
+    if result:
+        return _do(_with(state, stage="closing", result=result))
+    state = _with(state, iterations=state.iterations + 1)
+    if state.iterations < _rounds(state) or not state.asked:
+        return _do(_with(state, stage="asking"))
+    return _do(_with(state, stage="closing", result=UNKNOWN))
+
+
+def _rounds(state: RunState) -> int:
+    """How often a visit goes round without having said that it is done."""
+    return state.role.iterations if state.role.mode == "loop" else 1
+
+
+def _session_ended(state: RunState, news: News) -> Decision:
+    """A session that ended in the middle of a visit is followed by another one."""
+    if state.stage != "working" or int(news.data["session"]) < state.session:
+        return _rest(state)
+    why = f"its session ended: {news.data['how']}"
+    return _failed(_with(state, stage="beginning"), news, why)
+
+
+def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
+    """The visit counts, and the pipeline says what is next."""
+    if state.ending is not None:
+        return _do(_with(state, stage="finishing"))
+    runs = engine.running(state.pipeline, state.place)
+    if runs is None:
+        return _finish(state, Ending(outcome="failed", why="no step runs"))
+    visit = Visit(
+        label=state.label,
+        number=state.visit,
+        role=state.role.name,
+        result=state.result,
+        seconds=round(max(0.0, news.at - state.began_at), 3),
+        sessions=state.sessions,
+    )
+    place = engine.advance(state.pipeline, state.place, state.result)
+    state = _fresh_visit(_with(state, visits=(*state.visits, visit), place=place), news.at)
+    if place.outcome == "abort":
+        return _finish(_with(state, session=0), Ending(outcome="failed", why=place.reason))
+    if place.outcome == "success":
+        return _do(_with(state, stage="submitting"))
+    return _do(_with(state, stage="beginning"))
+
+
+def _fresh_visit(state: RunState, at: float) -> RunState:
+    return _with(
+        state,
+        said="",
+        result="",
+        asked=False,
+        iterations=0,
+        sessions=0,
+        over=0,
+        failures=0,
+        began_at=at,
+    )
+
+
+def _submitted(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    """From here the queue has it; what is decided already is not waited for."""
+    state = _with(state, change=result["change"], stage="landing")
+    if state.ending is not None:
+        return _finish(state, state.ending)
+    where = result["state"]
+    if where == "landed":
+        return _finish(state, Ending(outcome="landed", commit=result.get("commit") or ""))
+    if where in (*_CAME_BACK, *_GAVE_UP):
+        return _back(state, where, result.get("why", ""), result.get("ticket", ""), news.at)
+    return _rest(state)
+
+
+def _change_over(state: RunState, news: News) -> Decision:
+    if state.stage != "landing":
+        return _rest(state)
+    if news.kind == ChangeLanded.kind:
+        return _finish(state, Ending(outcome="landed", commit=news.data["commit"]))
+    return _back(state, news.data["state"], news.data["why"], news.data["why"], news.at)
+
+
+def _back(state: RunState, where: str, why: str, ticket: str, at: float) -> Decision:
+    """What came back goes on where the pipeline says, some times; what is held waits."""
+    if where in _GAVE_UP:
+        outcome: Outcome = "dropped" if where == "dropped" else "failed"
+        said = why or "its steps passed, and there is nothing to land"
+        return _finish(state, Ending(outcome=outcome, why=said))
+    if where not in _CAME_BACK:
+        return _rest(state)
+    state = _with(state, attempts=state.attempts + 1)
+    if state.attempts >= state.most_attempts:
+        times = f"its change came back {state.attempts} times: {why}"
+        return _finish(state, Ending(outcome="failed", why=times))
+    place = engine.reject(state.pipeline, state.place)
+    state = _fresh_visit(_with(state, place=place, ticket=ticket or why), at)
+    return _do(_with(state, stage="beginning"))
+
+
+def _finished(state: RunState, _: dict[str, Any], __: News) -> Decision:
+    ending = state.ending or Ending(outcome="failed")
+    over = {"outcome": ending.outcome, "why": ending.why, "commit": ending.commit}
+    return Decision(begun(state), result={**over, "task": state.task.id, "change": state.change})
+
+
+_ENDS: dict[Stage, Callable[[RunState, dict[str, Any], News], Decision]] = {
+    "preparing": _prepared,
+    "beginning": _session_begun,
+    "asking": _asked_again,
+    "closing": _closed,
+    "submitting": _submitted,
+    "finishing": _finished,
+}
+
+_OF_AGENTS = frozenset({TurnOver.kind, SessionEnded.kind, AgentEnded.kind})
+_OF_CHANGES = frozenset({ChangeLanded.kind, ChangeStopped.kind})
+_HEARD: dict[str, Callable[[RunState, News], Decision]] = {
+    jobs.BEGUN: _begun,
+    jobs.CANCELLED: _cancelled,
+    jobs.EFFECT: _effect,
+    jobs.WOKEN: _woken,
+    TurnOver.kind: _turn_over,
+    SessionEnded.kind: _session_ended,
+    AgentEnded.kind: _agent_ended,
+    **dict.fromkeys(_OF_CHANGES, _change_over),
+}
+
+KIND = JobKind("run", advance, _OF_AGENTS | _OF_CHANGES)

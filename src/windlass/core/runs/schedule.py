@@ -1,0 +1,97 @@
+"""The job that works off a board: after each end of a run it begins what is next, until none is.
+
+Pure. It is woken by runs that end, by whoever asks for more, and now and then, because people edit
+their boards.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from windlass.core import jobs, shapes
+from windlass.core.events import RunEnded, ScheduleAsked
+from windlass.core.jobs import Decision, Effect, JobKind, News
+
+ROUND = "run.round"
+"""Read the board, and begin what is admitted."""
+PERIOD = 30.0
+"""Seconds until the board is read again, though nothing of ours has happened."""
+SUBJECT = "board"
+
+
+class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the work on a board stands."""
+
+    workers: int
+    only: tuple[str, ...] = ()
+    """The tasks that are wanted; all where none is named."""
+    pipeline: str = ""
+    driver: str = ""
+    mode: Literal["live", "headless"] = "headless"
+    enabled: tuple[str, ...] = ()
+    """Variables that are `true`, for steps that ask for them."""
+    waits: dict[str, int] = {}
+    at_work: bool = False
+    again: bool = False
+    """Whether something happened while a round was under way."""
+    ended: dict[str, str] = {}
+    """How each run of this went, by its task."""
+    failures: int = 0
+    problem: str = ""
+    """Why the last round could begin nothing."""
+
+
+def begun(state: ScheduleState) -> dict[str, Any]:
+    """The state of a new job as it is kept."""
+    kept: dict[str, Any] = msgspec.to_builtins(state)
+    return kept
+
+
+def advance(data: dict[str, Any], news: News) -> Decision:
+    """Has a round made after each piece of news, one at a time."""
+    state = shapes.convert(data, ScheduleState)
+    if news.kind == jobs.CANCELLED:
+        return Decision(data, result={"outcome": "stopped", "ended": state.ended})
+    if news.kind == jobs.EFFECT:
+        return _after_round(_with(state, at_work=False), news)
+    if news.kind == RunEnded.kind:
+        state = _with(state, ended={**state.ended, news.data["task"]: news.data["outcome"]})
+    if news.kind == ScheduleAsked.kind:
+        wanted = tuple(news.data.get("tasks", ()))
+        only = tuple(dict.fromkeys((*state.only, *wanted))) if wanted and state.only else ()
+        state = _with(state, workers=int(news.data["workers"]), only=only, failures=0)
+    if state.at_work:
+        return Decision(begun(_with(state, again=True)))
+    return _round(state)
+
+
+def _with(state: ScheduleState, **changes: Any) -> ScheduleState:
+    return msgspec.structs.replace(state, **changes)
+
+
+def _round(state: ScheduleState) -> Decision:
+    state = _with(state, at_work=True, again=False)
+    return Decision(begun(state), (Effect(ROUND, begun(state)),))
+
+
+def _after_round(state: ScheduleState, news: News) -> Decision:
+    """Goes on while anything runs or may begin; is over when only what is blocked is left."""
+    if news.data["status"] != "done":
+        error = news.data.get("error") or {}
+        state = _with(state, problem=str(error.get("message", "")), failures=state.failures + 1)
+        if state.again:
+            return _round(state)
+        return Decision(begun(state), wake_at=news.at + jobs.backoff(state.failures))
+    result = news.data["result"]
+    state = _with(state, waits=result["waits"], problem=result["problem"], failures=0)
+    if state.again:
+        return _round(state)
+    if result["running"] or result["waiting"]:
+        return Decision(begun(state), wake_at=news.at + PERIOD)
+    over = {"outcome": "over", "ended": state.ended, "problem": state.problem}
+    return Decision(begun(state), result={**over, "blocked": result["blocked"]})
+
+
+KIND = JobKind("schedule", advance, frozenset({RunEnded.kind}))

@@ -1,0 +1,1 @@
+"""Runs: tasks of the board that are worked off by agents, step by step, as jobs."""

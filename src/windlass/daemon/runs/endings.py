@@ -1,0 +1,109 @@
+"""The last effects of a run: its branch is proposed, its task is marked, and its end is told."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from windlass.core import jobs
+from windlass.core.events import RunEnded
+from windlass.core.ids import RepoId, Uid
+from windlass.core.landing.changes import Change, ChangeId
+from windlass.core.printable import printable_line
+from windlass.core.runs import run as core
+from windlass.daemon.agents.endings import still_live
+from windlass.daemon.gate import gates
+from windlass.daemon.kernel import repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing.submissions import Proposed, Submissions
+from windlass.daemon.mail import notices
+from windlass.daemon.runs import markers
+from windlass.store import changes as change_rows
+from windlass.store.store import Writing
+
+_MARKERS = {"landed": "x", "failed": "*", "dropped": " "}
+
+
+class RunEndings:
+    """The operations by which a run hands over what it has, and ends."""
+
+    def __init__(self, context: Context, submissions: Submissions) -> None:
+        self._context = context
+        self._submissions = submissions
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Proposed twice, the same head is one revision."""
+        return (
+            Operation(
+                core.SUBMIT,
+                (Step("propose", self._propose), Step("mark", self._mark_submitted)),
+                lambda _: [],
+                self._submitted,
+            ),
+            Operation(
+                core.FINISH,
+                (Step("mark", self._mark_ended), Step("tell", self._tell)),
+                lambda _: [],
+                lambda work: {"task": work.data["task"]},
+            ),
+        )
+
+    def _propose(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        author = still_live(self._context, Uid(work.data["uid"]))
+        if author.branch is None:
+            raise AssertionError(author.id)
+        gate = gates.landing(gates.read(self._context, repo))
+        known = self._context.store.read(partial(change_rows.of_author, author=author.uid))
+        change, left_out = self._submissions.draft(
+            gate, Proposed(author.branch, author, known), by=author, title=work.data["title"]
+        )
+        change = msgspec.structs.replace(change, task=work.data["task"], ends=True)
+
+        def put(writing: Writing) -> None:
+            self._submissions.begin_queue(writing, repo.id, gate.target.branch)
+            put = self._submissions.put(writing, change)
+            work.keep_in(writing, change=put.id, left_out=left_out)
+
+        if "change" not in work.data:
+            self._context.store.write(put)
+
+    def _mark_submitted(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        markers.put(self._context, repo, work.data["task"], "P")
+
+    def _submitted(self, work: RunningIntent) -> dict[str, Any]:
+        """Where the change is by now: what became of it in between nobody else says."""
+        repo, name = RepoId(work.intent.repo), ChangeId(work.data["change"])
+        change: Change | None = work.read(partial(change_rows.find, repo=repo, change=name))
+        if change is None:
+            raise AssertionError(name)
+        return {
+            "change": change.id,
+            "state": change.state,
+            "why": change.why,
+            "commit": change.commit,
+        }
+
+    def _mark_ended(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        marker = _MARKERS[work.data["ending"]["outcome"]]
+        markers.put(self._context, repo, work.data["task"], marker)
+
+    def _tell(self, work: RunningIntent) -> None:
+        data, repo = work.data, RepoId(work.intent.repo)
+        ending, run = data["ending"], jobs.owner(work.intent.id) or ""
+        over = RunEnded(task=data["task"], run=run, change=data["change"], **ending)
+        work.with_next_record(partial(_tell_end, repo=repo, over=over))
+
+
+def _tell_end(writing: Writing, *, repo: RepoId, over: RunEnded) -> None:
+    """The person is told of what failed; what landed and what they dropped they know."""
+    writing.emit(over, repo=repo, subject=f"task:{over.task}")
+    if over.outcome == "failed":
+        text = f"{over.task} failed: {printable_line(over.why)} (wl why {over.task})"
+        notices.post(writing, repo, "windlass", "waiting", text, by_hand=True)

@@ -1,0 +1,40 @@
+"""Markers on the board of a repository: edits in the registered checkout, as a person makes them.
+
+A task's state is the store's. A board that cannot be written is told, and holds no run up.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from windlass.core.board import edits
+from windlass.core.errors import WindlassError
+from windlass.core.events import TaskUnmarked
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.mail import notices
+from windlass.project import boards, folder
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+
+def board_of(repo: Repo) -> str:
+    """The file of a repository's board."""
+    return str(Path(repo.root) / folder.NAME / boards.NAME)
+
+
+def put(context: Context, repo: Repo, task: str, marker: str) -> None:
+    """Gives a task another marker, or tells why it has not got it."""
+    try:
+        boards.change(
+            board_of(repo), lambda board: edits.with_marker(board, task, marker), make=False
+        )
+    except WindlassError as error:
+        tell = partial(_tell, repo=repo, task=task, marker=marker, why=error.message)
+        context.store.write(tell)
+
+
+def _tell(writing: Writing, *, repo: Repo, task: str, marker: str, why: str) -> None:
+    writing.emit(TaskUnmarked(task=task, marker=marker, why=why), repo=repo.id)
+    text = f"{task} is [{marker}], and the board does not say so: {why}"
+    notices.post(writing, repo.id, "windlass", "waiting", text, by_hand=True)

@@ -1,0 +1,47 @@
+"""Everything that a run does, put together: its operations, and the kinds of its jobs."""
+
+from __future__ import annotations
+
+from windlass.core.jobs import JobKind
+from windlass.core.runs import run, schedule
+from windlass.daemon.agents.session_life import SessionLife
+from windlass.daemon.agents.spawn import Spawns
+from windlass.daemon.jobs.ledger import Jobs
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import Operation
+from windlass.daemon.landing.submissions import Submissions
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
+from windlass.daemon.runs.endings import RunEndings
+from windlass.daemon.runs.schedules import Schedules
+from windlass.daemon.runs.steps import RunSteps, Wake
+
+KINDS: tuple[JobKind, ...] = (run.KIND, schedule.KIND)
+
+
+class Runs:
+    """The services of runs."""
+
+    def __init__(
+        self,
+        context: Context,
+        jobs: Jobs,
+        intents: Intents,
+        *,
+        spawns: Spawns,
+        life: SessionLife,
+        fetcher: CommitFetcher,
+        submissions: Submissions,
+        wake: Wake,
+    ) -> None:
+        self.schedules = Schedules(context, jobs)
+        self._steps = RunSteps(context, intents, spawns, life, fetcher, wake=wake)
+        self._endings = RunEndings(context, submissions)
+
+    def operations(self) -> tuple[Operation, ...]:
+        """What rounds, runs and whoever wants them do."""
+        return (
+            *self.schedules.operations(),
+            *self._steps.operations(),
+            *self._endings.operations(),
+        )

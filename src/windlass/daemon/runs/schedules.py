@@ -1,0 +1,239 @@
+"""The schedule of a board: begun by `wl run`, and each round of it begins what is admitted."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.runs import RunReply, RunRequest
+from windlass.core import jobs as core_jobs
+from windlass.core.config import Config
+from windlass.core.errors import ConfigError, NotFound, WindlassError
+from windlass.core.events import ScheduleAsked
+from windlass.core.ids import RepoId, RoleName
+from windlass.core.pipeline import engine
+from windlass.core.pipeline.step_roles import StepRole
+from windlass.core.pipeline.steps import Inline, Pipeline
+from windlass.core.runs import admission, run, schedule, task_copy
+from windlass.core.runs.admission import Admission
+from windlass.core.runs.run import RunState
+from windlass.core.runs.schedule import ScheduleState
+from windlass.core.shapes import convert
+from windlass.daemon.gate import gates
+from windlass.daemon.jobs.ledger import Jobs
+from windlass.daemon.kernel import lookup, repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.runs import markers
+from windlass.project import boards, folder, pipelines, step_roles
+from windlass.project.boards import BoardFile
+from windlass.store import jobs as job_rows
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+DEFAULT_WORKERS = 4
+
+
+class _Round(NamedTuple):
+    """What a round begins, and what of it cannot begin."""
+
+    runs: list[RunState]
+    problems: list[str]
+
+
+class Schedules:
+    """The operation `run`, the request that begins it, and the rounds that follow."""
+
+    def __init__(self, context: Context, jobs: Jobs) -> None:
+        self._context = context
+        self._jobs = jobs
+
+    def operations(self) -> tuple[Operation, ...]:
+        """A request has no steps: the schedule goes on once it is recorded."""
+        return (
+            Operation("run", (), lambda _: [], _asked),
+            Operation(schedule.ROUND, (Step("admit", self._admit),), lambda _: [], _admitted),
+        )
+
+    def begin(self, caller: Caller, request: RunRequest) -> IntentDraft:
+        """Checks what runs need, all of it at once; joins the schedule that goes on already."""
+        scope = lookup.scope(self._context, caller, request)
+        repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
+        gate = gates.landing(gates.read(self._context, repo))
+        gates.require_unsigned(self._context, repo)
+        board = _board(repo)
+        _require_sound(board)
+        wanted = tuple(request.get("tasks", []))
+        for name in wanted:
+            if name not in board.board.by_id:
+                raise NotFound(f"no task {name} on the board", "`wl board list`")
+        config = settings.usable(self._context.folders.home, repo.root).config
+        state = ScheduleState(
+            workers=request.get("workers") or DEFAULT_WORKERS,
+            only=wanted,
+            pipeline=request.get("pipeline", ""),
+            driver=request.get("driver", "") or config.driver,
+            mode="live" if request.get("live") else "headless",
+            enabled=tuple(request.get("enabled", [])),
+        )
+        if state.pipeline:
+            pipelines.read(state.pipeline, str(Path(repo.root) / folder.NAME))
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            known = job_rows.about(
+                writing.connection, repo=repo.id, kind="schedule", subject=schedule.SUBJECT
+            )
+            if known is not None:
+                asked = ScheduleAsked(workers=state.workers, tasks=wanted)
+                writing.emit(asked, repo=repo.id, subject=core_jobs.subject(known.id))
+                return {"job": known.id, "joined": True, "target": gate.target.branch}
+            begun = self._jobs.begin(
+                writing,
+                "schedule",
+                repo=repo.id,
+                subject=schedule.SUBJECT,
+                state=schedule.begun(state),
+            )
+            return {"job": begun.id, "joined": False, "target": gate.target.branch}
+
+        return IntentDraft(repo.id, None, prepare)
+
+    def _admit(self, work: RunningIntent) -> None:
+        """Decides from the board as it is now; what is begun is recorded with the decision."""
+        if "running" in work.data:
+            return
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        state = convert(
+            {key: work.data[key] for key in ScheduleState.__struct_fields__ if key in work.data},
+            ScheduleState,
+        )
+        file, problem = None, ""
+        try:
+            file = _board(repo)
+            _require_sound(file)
+        except WindlassError as error:
+            problem = error.message
+        self._context.store.write(
+            partial(self._begin_round, work=work, repo=repo, state=state, file=file, said=problem)
+        )
+
+    def _begin_round(
+        self,
+        writing: Writing,
+        *,
+        work: RunningIntent,
+        repo: Repo,
+        state: ScheduleState,
+        file: BoardFile | None,
+        said: str,
+    ) -> None:
+        running = _running(writing.connection, repo.id)
+        if file is None or said:
+            work.keep_in(writing, running=len(running), waiting=0, blocked=[], problem=said)
+            return
+        chosen = admission.choose(
+            file.board,
+            plans=file.plans,
+            waits=state.waits,
+            running=running,
+            workers=state.workers,
+            only=state.only,
+        )
+        ready = self._runs(repo, state, file, chosen)
+        for begun in ready.runs:
+            self._jobs.begin(
+                writing,
+                run.KIND.name,
+                repo=repo.id,
+                subject=_subject(begun.task.id),
+                state=run.begun(begun),
+            )
+        work.keep_in(
+            writing,
+            running=len(running) + len(ready.runs),
+            waiting=len(chosen.waiting),
+            waits=chosen.waits,
+            blocked=list(chosen.blocked),
+            problem="; ".join(ready.problems),
+        )
+
+    def _runs(self, repo: Repo, state: ScheduleState, file: BoardFile, chosen: Admission) -> _Round:
+        gate = gates.find(self._context, repo)
+        most = gate.config.landing.max_attempts if gate is not None else 1
+        config = settings.usable(self._context.folders.home, repo.root).config
+        runs, problems = [], []
+        for name in chosen.start:
+            copy = task_copy.of(file.board.by_id[name])
+            try:
+                found = pipelines.chosen(name, file.folder, command_line=state.pipeline)
+            except WindlassError as error:
+                problems.append(f"{name}: {error.message}")
+                continue
+            roles = _roles(found.pipeline, copy.role, file.folder, config)
+            runs.append(
+                RunState(
+                    task=copy,
+                    pipeline=step_roles.applied(found.pipeline, file.folder),
+                    roles=roles,
+                    place=engine.start(found.pipeline, frozenset(state.enabled)),
+                    driver=state.driver,
+                    mode=state.mode,
+                    most_attempts=most,
+                )
+            )
+        return _Round(runs, problems)
+
+
+def _asked(work: RunningIntent) -> RunReply:
+    return {name: work.data[name] for name in ("job", "joined", "target")}  # type: ignore[return-value]
+
+
+def _admitted(work: RunningIntent) -> dict[str, Any]:
+    names = ("running", "waiting", "waits", "blocked", "problem")
+    return {name: work.data[name] for name in names}
+
+
+def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict[str, StepRole]:
+    """What the roles of a run say about steps; what nobody knows is found when it is to begin."""
+    wanted = {of_task, engine.GENERIC_FIX.agent}
+    for step in pipeline.steps:
+        wanted |= {step.agent}
+        wanted |= {each.agent for each in step.on_result.values() if isinstance(each, Inline)}
+    known = wanted.intersection(step_roles.names(place))
+    return {
+        name: step_roles.find(name, place, configured=config.roles.get(RoleName(name)))
+        for name in known
+    }
+
+
+def _subject(task: str) -> str:
+    """What a run is about. The same task in another case is the same task."""
+    return f"task:{task.upper()}"
+
+
+def _running(connection: sa.Connection, repo: RepoId) -> list[str]:
+    """The tasks that have an open run."""
+    found = job_rows.listed(connection, repo=repo, status="open")
+    return [str(job.state["task"]["id"]) for job in found if job.kind == run.KIND.name]
+
+
+def _board(repo: Repo) -> BoardFile:
+    path = markers.board_of(repo)
+    if not os.path.lexists(path):
+        raise NotFound(f"there is no board {path}", "`wl board add` makes one, with its first task")
+    return boards.read(path)
+
+
+def _require_sound(file: BoardFile) -> None:
+    errors = file.board.errors
+    if errors:
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+        raise ConfigError(
+            f"the board cannot be worked off: {errors[0]}{more}", "`wl board validate` lists them"
+        )

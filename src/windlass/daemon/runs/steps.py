@@ -1,0 +1,316 @@
+"""The effects of a run on its agent: made, begun for a visit, asked once more, and closed.
+
+The agent is one for the whole run; each visit of a step is a session of it in a conversation of its
+own. A session that dies goes on in the same one.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.agents import SpawnRequest
+from windlass.core import jobs
+from windlass.core.crew import Agent
+from windlass.core.errors import ConfigError, Conflict
+from windlass.core.events import RunBegun, StepBegun, StepEnded
+from windlass.core.ids import RepoId, Uid
+from windlass.core.jobs import JobId
+from windlass.core.landing.changes import ChangeId
+from windlass.core.runs import last_words, prompts, task_copy
+from windlass.core.runs import run as core
+from windlass.core.runs.part import Part
+from windlass.core.runs.task_copy import TaskCopy
+from windlass.core.shapes import convert
+from windlass.core.states import State
+from windlass.daemon.agents.endings import still_live
+from windlass.daemon.agents.session_life import SessionLife
+from windlass.daemon.agents.spawn import ForRun, Spawns
+from windlass.daemon.gate import gates
+from windlass.daemon.kernel import repos, untrusted_files
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
+from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing import tickets
+from windlass.daemon.launch import clones, project_commands
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
+from windlass.daemon.mail import from_windlass
+from windlass.daemon.runs import markers, records, step_roles, taken_back
+from windlass.git import workspaces
+from windlass.store import changes as change_rows
+from windlass.store import rows
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+Wake = Callable[[Uid, str], None]
+"""Goes on with an agent whose session has ended, once under a key."""
+_COMMIT = (
+    "git add -A && {{ git diff --cached --quiet || {{ set --;"
+    " git var GIT_AUTHOR_IDENT >/dev/null 2>&1 ||"
+    " set -- -c user.name={agent} -c user.email={agent}@windlass.invalid;"
+    " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
+)
+"""Commits what is there, if anything; where nobody has an identity, as the agent."""
+_COMMITS_WITHIN = 120.0
+PLANS = ".windlass/plans"
+_LARGEST_PLAN = 256 << 10
+
+
+class RunSteps:
+    """The operations by which a run leads its agent."""
+
+    def __init__(
+        self,
+        context: Context,
+        intents: Intents,
+        spawns: Spawns,
+        life: SessionLife,
+        fetcher: CommitFetcher,
+        *,
+        wake: Wake,
+    ) -> None:
+        self._context = context
+        self._fetcher = fetcher
+        self._intents = intents
+        self._spawns = spawns
+        self._life = life
+        self._wake = wake
+
+    def operations(self) -> tuple[Operation, ...]:
+        """Preparing makes an agent, so it has none to lock yet."""
+        return (
+            Operation(
+                core.PREPARE,
+                (Step("document", self._write_document), Step("agent", self._make_agent)),
+                lambda _: [],
+                lambda work: {"uid": work.data["made"]},
+            ),
+            Operation(
+                core.BEGIN,
+                (
+                    Step("stop", self._stop_last),
+                    Step("record", self._record),
+                    Step("start", self._start),
+                ),
+                of_one_agent,
+                lambda work: {"session": work.data["session"]},
+                stops=of_one_agent,
+            ),
+            Operation(
+                core.ASK,
+                (Step("say", self._say), Step("wake", self._wake_up)),
+                lambda _: [],
+                lambda work: {"uid": work.data["uid"]},
+            ),
+            Operation(
+                core.CLOSE,
+                (
+                    Step("stop", self._stop),
+                    Step("take back", self._take_back, needed=lambda data: data["readonly"]),
+                    Step("commit", self._commit, needed=_commits),
+                    Step("keep", self._keep),
+                ),
+                of_one_agent,
+                lambda work: {"result": work.data["result"]},
+                stops=of_one_agent,
+            ),
+        )
+
+    def _write_document(self, work: RunningIntent) -> None:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        copy = convert(work.data["copy"], TaskCopy)
+        plan = _plan(repo, copy.id)
+        records.keep_document(self._context, _run(work), task_copy.document(copy, plan))
+        markers.put(self._context, repo, copy.id, "=")
+
+    def _make_agent(self, work: RunningIntent) -> None:
+        run, task = _run(work), work.data["task"]
+        copy = convert(work.data["copy"], TaskCopy)
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        request: SpawnRequest = {
+            "cwd": repo.root,
+            "goal": f"{task}: {copy.title}",
+            "role": work.data["role"],
+            "mode": work.data["mode"],
+        }
+        if work.data["driver"]:
+            request["driver"] = work.data["driver"]
+        begin = partial(self._spawns.begin, Caller(None), request, ForRun(run, task))
+        made = self._intents.perform("spawn", f"{work.intent.id}:spawn", begin)
+        work.keep(made=made["uid"])
+        begun = RunBegun(task=task, run=run, agent=made["id"])
+        work.with_next_record(lambda w: w.emit(begun, repo=repo.id, agent=Uid(made["uid"])))
+
+    def _stop_last(self, work: RunningIntent) -> None:
+        """Ends what ran before; an agent that a person has paused is left as it is."""
+        agent = self._live(work)
+        rests = work.data["again"] and agent.state in (State.PAUSED, State.RATE_LIMITED)
+        work.keep(was=agent.session, rests=rests, session=agent.session)
+        if not rests and agent.session:
+            self._life.stop(agent)
+
+    def _record(self, work: RunningIntent) -> None:
+        agent = self._live(work)
+        if work.data["rests"]:
+            return
+        if agent.session == work.data["was"]:
+            agent = self._again(agent) if work.data["again"] else self._anew(work, agent)
+        work.keep(session=agent.session)
+
+    def _again(self, agent: Agent) -> Agent:
+        return self._life.begin(agent)
+
+    def _anew(self, work: RunningIntent, agent: Agent) -> Agent:
+        """A session for a visit, in a conversation of its own."""
+        run, data = _run(work), work.data
+        part = Part(
+            run=run,
+            step=data["step"],
+            label=data["label"],
+            visit=data["visit"],
+            role=data["role"],
+            conversation=str(uuid.uuid4()),
+            tip=taken_back.tip(self._context, self._fetcher, agent),
+        )
+        prompt = prompts.beginning(
+            part,
+            records.document(self._context, run),
+            reports=records.reports(self._context, run),
+            ticket=self._ticket(agent, data["change"]),
+            readonly=data["readonly"],
+            allowed=data["results"],
+        )
+        columns = step_roles.columns(self._context, agent, data["role"])
+        columns |= {"conversation": part.conversation}
+        part = msgspec.structs.replace(part, prompt=prompt)
+
+        def change(writing: Writing) -> Agent:
+            return rows.change_agent(writing, agent.uid, **columns)
+
+        return self._life.begin(self._context.store.write(change), part)
+
+    def _ticket(self, agent: Agent, name: str) -> str:
+        """What the author of a change that came back is told; nothing where none has."""
+        find = partial(change_rows.find, repo=agent.repo, change=ChangeId(name))
+        change = self._context.store.read(find) if name else None
+        if change is None or change.ticket is None:
+            return ""
+        gate = gates.find(self._context, repos.by_id(self._context, agent.repo))
+        most = gate.config.landing.max_attempts if gate is not None else 1
+        return tickets.to_author(change, change.ticket, most=most)
+
+    def _start(self, work: RunningIntent) -> None:
+        agent, data = self._live(work), work.data
+        if data["rests"]:
+            return
+        clones.make_workspace(self._context, agent, workspaces.ensure)
+        try:
+            self._life.start(agent)
+        except Exception as error:
+            self._life.give_up(agent, str(error))
+            raise
+        begun = StepBegun(
+            task=data["task"],
+            run=_run(work),
+            step=data["label"],
+            visit=data["visit"],
+            role=data["role"],
+            session=agent.session,
+        )
+        work.with_next_record(lambda w: w.emit(begun, repo=agent.repo, agent=agent.uid))
+
+    def _say(self, work: RunningIntent) -> None:
+        agent = self._live(work)
+        allowed = work.data["results"]
+        texts = {
+            "model": prompts.AFTER_FAILURE,
+            "more": prompts.go_on(allowed),
+            "result": prompts.once_more(allowed),
+        }
+        text = texts[work.data["asks"]]
+
+        def change(writing: Writing) -> None:
+            if "said_at" not in work.data:
+                from_windlass.say(writing, agent, text, topic=f"run:{_run(work)}")
+                work.keep_in(writing, said_at=writing.now)
+
+        self._context.store.write(change)
+
+    def _wake_up(self, work: RunningIntent) -> None:
+        agent = self._live(work)
+        session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
+        if session is not None and session.ended_at is not None:
+            self._wake(agent.uid, f"{work.intent.id}:wake")
+
+    def _stop(self, work: RunningIntent) -> None:
+        self._life.stop(self._live(work))
+
+    def _take_back(self, work: RunningIntent) -> None:
+        """Has a step that only looks leave tree and branch as it found them."""
+        agent = self._live(work)
+        session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
+        if session is not None and session.part is not None and session.part.tip:
+            taken_back.take_back(work, self._fetcher, agent, session.part.tip)
+
+    def _commit(self, work: RunningIntent) -> None:
+        """Commits what the step left, in the agent's own place and with what it may reach."""
+        agent, data = self._live(work), work.data
+        line = _COMMIT.format(agent=agent.id, message=f"{data['task']}: {data['label']}")
+        project_commands.run(work, agent, "commit", line, _COMMITS_WITHIN)
+        self._fetcher.fetch(agent)
+
+    def _keep(self, work: RunningIntent) -> None:
+        """Keeps the report and the result, and tells of them."""
+        data, run = work.data, _run(work)
+        repo = RepoId(work.intent.repo)
+        if "ended_at" not in data:
+            work.keep(ended_at=self._context.clock.now())
+        data = work.data
+        seconds = round(max(0.0, data["ended_at"] - data["began_at"]), 3)
+        told = {"step": data["label"], "visit": data["visit"], "result": data["result"]}
+        if data["result"]:
+            key = f"{data['label'].replace(':', '-')}.{data['visit']}"
+            records.keep_visit(
+                self._context,
+                run,
+                key=key,
+                epoch=int(data["began_at"] * 1000),
+                report=last_words.report(data["said"]),
+                result={**told, "seconds": seconds, "role": data["role"]},
+            )
+        ended = StepEnded(task=data["task"], run=run, seconds=seconds, **told)
+        work.with_next_record(lambda w: w.emit(ended, repo=repo, agent=Uid(data["uid"])))
+
+    def _live(self, work: RunningIntent) -> Agent:
+        return still_live(self._context, Uid(work.data["uid"]))
+
+
+def _plan(repo: Repo, task: str) -> str:
+    """What the person or a planning step wrote down for a task; nothing where there is no such."""
+    path = Path(repo.root) / PLANS / f"{task}.md"
+    try:
+        return untrusted_files.read(path, most=_LARGEST_PLAN).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror or error}", "mend it, or remove it"
+        ) from None
+
+
+def _commits(data: Any) -> bool:
+    return bool(data["commits"]) and not data["readonly"]
+
+
+def _run(work: RunningIntent) -> JobId:
+    run = jobs.owner(work.intent.id)
+    if run is None:
+        raise Conflict(f"{work.intent.kind} is a run's alone", "see wl dev jobs")
+    return run

@@ -1,0 +1,163 @@
+"""Runs as faces see them, and the wait for the next thing that happens in one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from functools import partial
+from typing import Any
+
+import sqlalchemy as sa
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.runs import RunsReply, RunsRequest, TaskRunView, VisitView
+from windlass.core.events import (
+    JobDone,
+    RunBegun,
+    RunEnded,
+    StepBegun,
+    StepEnded,
+    TaskUnmarked,
+)
+from windlass.core.ids import RepoId, Uid
+from windlass.core.jobs import Job
+from windlass.core.runs import run, schedule
+from windlass.core.runs.run import RunState, Visit
+from windlass.core.runs.schedule import ScheduleState
+from windlass.core.shapes import convert
+from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel.context import Context
+from windlass.store import jobs as rows
+from windlass.store import rows as agent_rows
+from windlass.store.store import Event
+
+_TOLD = (RunBegun, StepBegun, StepEnded, RunEnded, TaskUnmarked)
+_KINDS = frozenset(kind.kind for kind in _TOLD)
+_STATES = {
+    "preparing": "is being prepared",
+    "beginning": "begins",
+    "working": "works",
+    "asking": "is asked for its result",
+    "closing": "ends",
+    "submitting": "is submitted",
+    "landing": "waits to land",
+    "finishing": "ends",
+}
+
+
+class RunViews:
+    """Answers who asks for runs."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def runs(self, caller: Caller, request: RunsRequest) -> RunsReply:
+        """Shows the schedule of a board, and the newest run of each task."""
+        scope = lookup.scope(self._context, caller, request)
+        repo, after = scope.repo, request.get("after")
+        if repo is None:
+            return _nothing(self._context.store.read(agent_rows.newest_event), [])
+        return self._context.store.read(partial(_shown, repo=repo.id, after=after))
+
+    async def wait(self, caller: Caller, request: RunsRequest) -> RunsReply:
+        """Tells as soon as something happened that the caller does not know, or it is over."""
+        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
+        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
+
+        def committed(events: list[Event]) -> None:
+            if any(event.kind in _KINDS or event.kind == JobDone.kind for event in events):
+                loop.call_soon_threadsafe(news.set)
+
+        with self._context.store.listening(committed):
+            while True:
+                news.clear()
+                shown = await self._context.pools.look(caller, self.runs, caller, request)
+                left = None if until is None else until - clock.monotonic()
+                is_new = shown["events"] or "after" not in request
+                if is_new or shown["is_over"] or (left is not None and left <= 0):
+                    return shown
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(None if left is None else clock.real(left)):
+                        await news.wait()
+
+
+def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
+    return {
+        "job": None,
+        "is_over": True,
+        "workers": 0,
+        "problem": "",
+        "blocked": [],
+        "tasks": [],
+        "at": at,
+        "events": told,
+    }
+
+
+def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> RunsReply:
+    job = rows.last_about(connection, repo=repo, kind=schedule.KIND.name, subject=schedule.SUBJECT)
+    newest = agent_rows.newest_event(connection)
+    told = _events(connection, repo, after) if after is not None else []
+    if job is None:
+        return _nothing(newest, told)
+    state = convert(job.state, ScheduleState)
+    found: dict[str, Job] = {}
+    for each in rows.listed(connection, repo=repo):
+        if each.kind == run.KIND.name and each.created_at >= job.created_at:
+            found[each.subject] = each
+    names = agent_rows.names(connection)
+    return {
+        "job": job.id,
+        "is_over": job.status != "open",
+        "workers": state.workers,
+        "problem": state.problem,
+        "blocked": list((job.result or {}).get("blocked", [])),
+        "tasks": [_task(each, names) for each in found.values()],
+        "at": newest,
+        "events": told,
+    }
+
+
+def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[str, Any]]:
+    since = agent_rows.events(connection, after=after, repo=repo)
+    return [
+        {"kind": event.kind, "at": event.at, **event.data}
+        for event in since
+        if event.kind in _KINDS
+    ]
+
+
+def _task(job: Job, names: dict[Uid, str]) -> TaskRunView:
+    state, over = convert(job.state, RunState), job.result or {}
+    is_over = job.status != "open"
+    doing = str(over.get("outcome", "failed")) if is_over else _STATES[state.stage]
+    error = (job.error or {}).get("message", "")
+    return {
+        "task": state.task.id,
+        "title": state.task.title,
+        "run": job.id,
+        "state": doing,
+        "is_over": is_over,
+        "why": str(over.get("why", "") or error),
+        "agent": names.get(Uid(state.uid)),
+        "step": state.label,
+        "visit": state.visit if state.label else 0,
+        "visits": [_visit(visit) for visit in state.visits],
+        "change": state.change,
+        "commit": str(over.get("commit", "")),
+        "attempts": state.attempts,
+        "usd": None,
+        "began_at": job.created_at,
+        "ended_at": job.updated_at if is_over else None,
+    }
+
+
+def _visit(visit: Visit) -> VisitView:
+    return {
+        "step": visit.label,
+        "visit": visit.number,
+        "role": visit.role,
+        "result": visit.result,
+        "seconds": visit.seconds,
+        "sessions": visit.sessions,
+    }

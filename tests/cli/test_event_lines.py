@@ -1,0 +1,44 @@
+"""`wl log` says what happened in sentences, and with --all everything that was recorded."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from tests.cli.told import Told
+
+from windlass.cli import event_lines
+from windlass.cli.commands import log
+from windlass.core import log_kinds
+from windlass.core.events import KINDS
+
+LANDED: dict[str, Any] = {
+    "id": 1, "at": 0.0, "kind": "change.landed", "repo": "r", "agent": None, "subject": "change:c7",
+    "data": {"change": "c7", "target": "main", "commit": "ab" * 20, "tree": "t", "was": "w"},
+}  # fmt: skip
+
+
+def test_every_kind_that_people_see_has_a_sentence_that_its_event_fills() -> None:
+    """None is left that would be shown as the words that a program takes."""
+    for kind in KINDS:
+        if log_kinds.is_news(kind):
+            assert kind in event_lines._SENTENCES, kind  # noqa: SLF001 - the table itself
+    assert {*KINDS} >= log_kinds.WORKS >= {"intent.open", "job.effect"}
+
+
+def test_an_event_is_a_sentence_and_with_all_it_is_what_was_recorded(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    """Of long ago with its day; ids of git's are short for people."""
+    call = Told(log, log=lambda _: [LANDED])
+    log.run(call)
+    assert call.asked[0][1]["plain"] is True
+    said = capsysbinary.readouterr().out.decode()
+    assert said.startswith(time.strftime("%b %d", time.localtime(0)))
+    assert said.endswith("c7              landed on main as abababababab\n")
+    call = Told(log, "--all", log=lambda _: [LANDED])
+    log.run(call)
+    assert "plain" not in call.asked[0][1]
+    assert "change.landed" in (said := capsysbinary.readouterr().out.decode())
+    assert f"commit={'ab' * 20}" in said

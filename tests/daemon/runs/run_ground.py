@@ -1,0 +1,109 @@
+"""A board that is worked off: all services, and the test is what runs in the sessions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tests.daemon.landing.crew_ground import CrewGround
+from tests.support.contexts import Turned
+from tests.support.workshop import Workshop
+
+from windlass.core.crew import Agent
+from windlass.core.jobs import JobId
+from windlass.daemon.runs import records
+from windlass.store import jobs, rows
+
+BOARD = """# Board
+
+Some words before.
+
+## TASKS
+
+- [ ] **[API-1]** Add more
+  - Description: Write more.py
+  - Priority: HIGH
+  - Dependencies: none
+- [ ] **[API-2]** Add most
+  - Priority: LOW
+  - Dependencies: API-1
+"""
+
+
+class RunGround(CrewGround):
+    """One worker unless a test wants more."""
+
+    def __init__(self, workshop: Workshop, board: str = BOARD) -> None:
+        super().__init__(workshop)
+        (workshop.context.folders.home / "config.toml").write_text('isolation = "hooks"\n')
+        self.board_file = self.root / ".windlass" / "kanban.md"
+        self.board_file.write_text(board)
+
+    def run(self, **more: Any) -> dict[str, Any]:
+        """Has the board worked off, as far as that goes without a word of any agent."""
+        asked = {"driver": "standin", "workers": 1, **more}
+        begun = self.workshop.ask("run", **asked)
+        self.settle()
+        return dict(begun)
+
+    def pipeline(self, steps: list[dict[str, Any]], **more: Any) -> str:
+        """A pipeline of the repository's own, by its file."""
+        path = self.root / ".windlass" / "pipeline.json"
+        path.write_text(json.dumps({"name": "own", "steps": steps, **more}))
+        return str(path)
+
+    def agent(self, name: str) -> Agent:
+        """A live agent by its name."""
+        live = self.workshop.context.store.read(rows.agents)
+        return next(agent for agent in live if agent.id == name)
+
+    def speak(self, name: str, said: str) -> None:
+        """Has an agent's turn end with these words; what follows from that is done."""
+        agent = self.agent(name)
+        session = self.workshop.session(agent)
+        session.hook("SessionStart", source="startup")
+        session.hook("UserPromptSubmit", prompt="go on")
+        session.hook("PreToolUse", tool_name="Bash", tool_input={"command": "true"})
+        session.hook("PostToolUse", tool_name="Bash", tool_input={"command": "true"})
+        session.hook("Stop", last_assistant_message=said)
+        self.workshop.state(agent)
+        self.settle()
+
+    def task(self, name: str) -> dict[str, Any]:
+        """The newest run of a task, as it is shown."""
+        shown = self.workshop.ask("runs")["tasks"]
+        return dict(next(task for task in shown if task["task"] == name))
+
+    def markers(self) -> dict[str, str]:
+        """What stands in the boxes of the board."""
+        lines = self.board_file.read_text().splitlines()
+        return {line.split("[")[2].split("]")[0]: line[3] for line in lines if line[:3] == "- ["}
+
+    def started_with(self, name: str) -> dict[str, str]:
+        """The environment of an agent's session."""
+        return self.workshop.session(self.agent(name)).launch.env
+
+    def later(self, seconds: float) -> None:
+        """Lets so much time pass, and does what follows."""
+        clock = self.workshop.context.clock
+        assert isinstance(clock, Turned)
+        clock.time += seconds
+        self.engine.wake_due()
+        self.settle()
+
+    def files(self, name: str) -> list[str]:
+        """The files of a task's run, without the moments in their names."""
+        folder = records.folder(self.workshop.context, JobId(self.task(name)["run"]))
+        return sorted(
+            f"{path.parent.name.rpartition('.')[0]}/{path.name}" for path in folder.glob("*/*")
+        )
+
+    def open_jobs(self, kind: str) -> int:
+        """How many jobs of a kind are open."""
+        found = self.workshop.context.store.read(lambda c: jobs.listed(c, status="open"))
+        return sum(job.kind == kind for job in found)
+
+    def workspace(self, name: str) -> Path:
+        """Where an agent works."""
+        return Path(self.agent(name).workspace)

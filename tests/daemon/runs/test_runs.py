@@ -1,0 +1,221 @@
+"""Tasks that are worked off: begun in their order, led through their steps, landed and marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.daemon.runs.run_ground import BOARD, RunGround
+from tests.support.workshop import git
+
+from windlass.core.errors import ConfigError, NotFound
+
+PASSED = "<report>It is there.</report>\n<result>PASS</result>"
+
+
+def test_a_board_is_worked_off_in_the_order_of_its_dependencies(board: RunGround) -> None:
+    """The second task begins when the first has landed; only markers change on the board."""
+    board.run()
+    assert board.markers() == {"API-1": "=", "API-2": " "}
+    assert board.task("API-1")["state"] == "works"
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert board.markers() == {"API-1": "x", "API-2": "="}
+    first = board.task("API-1")
+    assert (first["state"], first["commit"]) == ("landed", board.main())
+    board.commit(board.agent("api-2"), {"most.py": "most = 1\n"})
+    board.speak("api-2", PASSED)
+    assert board.markers() == {"API-1": "x", "API-2": "x"}
+    assert board.board_file.read_text() == BOARD.replace("[ ]", "[x]")
+    shown = board.workshop.ask("runs")
+    assert shown["is_over"]
+    assert shown["blocked"] == []
+
+
+def test_a_step_is_told_its_task_and_its_report_is_kept(board: RunGround) -> None:
+    """The prompt has what the board says; each visit has a folder of its own."""
+    board.run()
+    agent = board.agent("api-1")
+    told = board.workshop.session(agent).received.decode()
+    assert "API-1: Add more" in told
+    assert "Write more.py" in told
+    env = board.started_with("api-1")
+    assert (env["WINDLASS_TASK"], env["WINDLASS_STEP"]) == ("API-1", "execution")
+    board.commit(agent, {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert board.files("API-1") == ["execution.1/report.md", "execution.1/result.json"]
+
+
+def test_a_step_without_a_result_is_asked_once_more_and_is_unknown_then(board: RunGround) -> None:
+    """The same conversation is asked; a second miss is UNKNOWN, which nothing handles here."""
+    board.run()
+    board.speak("api-1", "I did a lot.")
+    agent = board.agent("api-1")
+    assert agent.session == 1
+    asked = board.workshop.ask("inbox", agent="api-1")
+    assert any("<result>" in message["text"] for message in asked)
+    board.speak("api-1", "Still no word of it.")
+    assert board.task("API-1")["visits"][0]["result"] == "UNKNOWN"
+    assert board.markers()["API-1"] == "*"
+    assert "UNKNOWN" in board.task("API-1")["why"]
+
+
+def test_an_inline_step_runs_and_its_parent_runs_again(board: RunGround) -> None:
+    """Each visit is a session in a conversation of its own, all of one agent."""
+    fix = {"id": "mend", "agent": "worker", "max": 2}
+    board.pipeline(
+        [
+            {"id": "execution", "agent": "worker"},
+            {"id": "audit", "agent": "worker", "on_result": {"FIX": fix}},
+        ]
+    )
+    board.run()
+    conversations = set()
+    for said in ("PASS", "FIX", "PASS", "PASS"):
+        conversations.add(board.agent("api-1").conversation)
+        if said == "FIX":
+            board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+        board.speak("api-1", f"<result>{said}</result>")
+    visits = [(visit["step"], visit["result"]) for visit in board.task("API-1")["visits"]]
+    assert visits == [
+        ("execution", "PASS"),
+        ("audit", "FIX"),
+        ("audit:mend", "PASS"),
+        ("audit", "PASS"),
+    ]
+    assert len(conversations) == 4
+    assert board.markers()["API-1"] == "x"
+
+
+def test_a_red_change_goes_back_into_the_run_with_its_ticket(board: RunGround) -> None:
+    """The run mends it; the agent has no mail of it, and the person is not asked."""
+    board.run()
+    agent = board.agent("api-1")
+    board.commit(agent, {"calc.py": "def add(a, b):\n    return a - b\n"})
+    board.speak("api-1", PASSED)
+    task = board.task("API-1")
+    assert (task["step"], task["attempts"]) == ("execution:generic-fix", 1)
+    told = board.workshop.session(board.agent("api-1")).received.decode()
+    assert "test_adds" in told
+    assert board.markers()["API-1"] == "P"
+    board.commit(agent, {"calc.py": "def add(a, b):\n    return b + a\n"})
+    board.speak("api-1", PASSED)
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "landed"
+    assert board.markers()["API-1"] == "x"
+
+
+def test_a_step_that_fails_ends_its_run_and_what_needs_it_stays_blocked(board: RunGround) -> None:
+    """The branch is kept, the board says failed, and the schedule is over."""
+    board.run()
+    agent = board.agent("api-1")
+    head = board.commit(agent, {"more.py": "more = 1\n"})
+    board.speak("api-1", "<result>FAIL</result>")
+    assert board.markers() == {"API-1": "*", "API-2": " "}
+    shown = board.workshop.ask("runs")
+    assert (shown["is_over"], shown["blocked"]) == (True, ["API-2"])
+    assert git(board.root, "rev-parse", "agent/api-1").strip() == head
+
+
+def test_steps_that_pass_and_change_nothing_are_no_success(board: RunGround) -> None:
+    """Nothing can have landed, so nothing is called landed."""
+    board.run()
+    board.speak("api-1", PASSED)
+    task = board.task("API-1")
+    assert task["state"] == "failed"
+    assert "has all of it" in task["why"]
+
+
+def test_a_session_that_dies_goes_on_in_its_conversation(board: RunGround) -> None:
+    """The visit counts once, with two sessions."""
+    board.run()
+    agent = board.agent("api-1")
+    board.workshop.converse(agent, "begin")
+    board.workshop.session(agent).end(137)
+    board.workshop.state(agent)
+    board.settle()
+    assert board.task("API-1")["state"] == "begins"
+    board.later(5)
+    again = board.agent("api-1")
+    assert (again.session, again.conversation) == (2, agent.conversation)
+    board.commit(again, {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["visits"][0]["sessions"] == 2
+    assert board.task("API-1")["state"] == "landed"
+
+
+def test_a_step_that_only_looks_leaves_tree_and_branch_as_they_were(board: RunGround) -> None:
+    """What it wrote and committed is in the trash."""
+    looks = {"id": "look", "agent": "worker", "readonly": True}
+    board.pipeline([{"id": "execution", "agent": "worker"}, looks])
+    board.run()
+    head = board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    agent = board.agent("api-1")
+    board.commit(agent, {"more.py": "more = 2\n"})
+    (board.workspace("api-1") / "stray.txt").write_text("stray\n")
+    board.speak("api-1", "<result>FIX</result>")
+    place = Path(agent.workspace)
+    assert git(place, "rev-parse", "HEAD").strip() == head
+    assert not (place / "stray.txt").exists()
+    kept = git(board.root, "for-each-ref", "refs/windlass/trash/api-1", "--format=%(refname)")
+    assert kept.strip()
+
+
+def test_what_a_step_leaves_is_committed_where_the_pipeline_says_so(board: RunGround) -> None:
+    """With the step's name."""
+    board.pipeline([{"id": "execution", "agent": "worker", "commit_after": True}])
+    board.run()
+    (board.workspace("api-1") / "more.py").write_text("more = 1\n")
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "landed"
+    assert "API-1: execution" in git(board.root, "log", "--format=%s", "main")
+
+
+def test_a_task_is_claimed_once(board: RunGround) -> None:
+    """Who asks again joins, with more workers; no second run of a task is begun."""
+    first = board.run()
+    again = board.run(workers=3)
+    assert (again["job"], again["joined"]) == (first["job"], True)
+    assert board.open_jobs("run") == 1
+    assert board.workshop.ask("runs")["workers"] == 3
+
+
+def test_a_board_that_is_broken_begins_nothing(board: RunGround) -> None:
+    """Said before anything has begun, with the line."""
+    board.board_file.write_text(BOARD.replace("Priority: HIGH", "Priority: SOON"))
+    with pytest.raises(ConfigError, match="line 9"):
+        board.run()
+    board.board_file.write_text(BOARD)
+    with pytest.raises(NotFound, match="no task NO-1"):
+        board.run(tasks=["NO-1"])
+
+
+def test_a_board_that_is_gone_holds_no_run_up(board: RunGround) -> None:
+    """What could not be marked is told; the change lands."""
+    board.run()
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.board_file.unlink()
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "landed"
+    told = [event["kind"] for event in board.workshop.ask("runs", after=0)["events"]]
+    assert "task.unmarked" in told
+
+
+def test_an_agent_that_somebody_ends_ends_its_run(board: RunGround) -> None:
+    """Nobody works on, and the reason is kept."""
+    board.run()
+    board.workshop.ask("end", agents=["api-1"], force=True)
+    board.settle()
+    assert board.task("API-1")["state"] == "failed"
+    assert "was ended" in board.task("API-1")["why"]
+
+
+def test_a_second_try_of_a_task_has_a_branch_of_its_own(board: RunGround) -> None:
+    """The first one's is kept."""
+    board.run()
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", "<result>FAIL</result>")
+    board.board_file.write_text(BOARD)
+    board.run()
+    assert board.agent("api-1-2").branch == "agent/api-1-2"

@@ -1,0 +1,279 @@
+"""A board is changed as it is at that moment: whatever an editor does meanwhile is kept."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from windlass.cli import board_edits
+from windlass.cli.call import Call
+from windlass.cli.commands import board as board_command
+from windlass.cli.index import NAMES
+from windlass.cli.main import main, parser_of
+from windlass.core.board import edits as board_edits_of
+from windlass.core.board import parser
+from windlass.core.board.board import Board
+from windlass.core.errors import ConfigError, Conflict, NotFound, UserError
+from windlass.project import boards, edits
+
+BOARD = """\
+# Work
+
+## TASKS
+- [ ] **[AA-1]** first
+  - Priority: LOW
+  - Dependencies: none
+- [ ] **[AA-2]** second
+  - Priority: LOW
+  - Dependencies: none
+"""
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> Path:
+    path = tmp_path / "kanban.md"
+    path.write_text(BOARD)
+    return path
+
+
+@pytest.fixture(params=["in one step", "where names cannot be traded"])
+def _exchange(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not every system can let two files trade names."""
+    if request.param != "in one step":
+        monkeypatch.setattr(edits, "_exchange", lambda *_: False)
+
+
+def saved_in_place(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def saved_by_renaming(path: Path, text: str) -> None:
+    """As vim does: a swap file, a new file, and that one renamed over the old one."""
+    (path.parent / f".{path.name}.swp").write_text("swap")
+    fresh = path.parent / f"{path.name}~"
+    fresh.write_text(text)
+    fresh.replace(path)
+
+
+Save = Callable[[Path, str], None]
+SAVES = pytest.mark.parametrize("save", [saved_in_place, saved_by_renaming])
+
+
+def marked(path: Path, name: str, marker: str, meanwhile: Callable[[], None] | None = None) -> bool:
+    """Marks a task; the first time that the board is looked at, something happens meanwhile."""
+    waiting = [meanwhile] if meanwhile else []
+
+    def edit(held: Board) -> str:
+        text = board_edits_of.with_marker(held, name, marker)
+        if waiting:
+            waiting.pop()()
+        return text
+
+    return boards.change(str(path), edit)
+
+
+@SAVES
+@pytest.mark.usefixtures("_exchange")
+def test_what_an_editor_saves_at_that_moment_is_kept(board: Path, save: Save) -> None:
+    theirs = BOARD.replace("second", "another title") + "\nand a note\n"
+    assert marked(board, "AA-1", "=", lambda: save(board, theirs))
+    assert board.read_text() == theirs.replace("[ ] **[AA-1]", "[=] **[AA-1]")
+
+
+@SAVES
+@pytest.mark.usefixtures("_exchange")
+def test_of_the_same_line_their_words_and_our_marker_stay(board: Path, save: Save) -> None:
+    theirs = BOARD.replace("** first", "** better words")
+    assert marked(board, "AA-1", "=", lambda: save(board, theirs))
+    assert board.read_text() == theirs.replace("[ ] **[AA-1]", "[=] **[AA-1]")
+
+
+@SAVES
+@pytest.mark.usefixtures("_exchange")
+def test_of_the_same_marker_theirs_stays_and_that_is_a_conflict(
+    board: Path, save: Save, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = BOARD.replace("[ ] **[AA-1]", "[x] **[AA-1]")
+    once = [lambda: save(board, theirs)]
+    plain = board_edits_of.with_marker
+
+    def slow(*given: object, **named: object) -> str:
+        text = plain(*given, **named)  # type: ignore[arg-type]
+        if once:
+            once.pop()()
+        return text
+
+    monkeypatch.setattr(board_edits_of, "with_marker", slow)
+    words = ["mark", "AA-1", "=", "--file", str(board)]
+    args = parser_of(NAMES["board"], board_command).parse_args(words)
+    with pytest.raises(Conflict, match=r"AA-1 is \[x\]"):
+        board_edits.mark(Call(args))
+    assert board.read_text() == theirs
+
+
+@SAVES
+@pytest.mark.usefixtures("_exchange")
+def test_half_of_a_file_that_is_just_being_written_is_put_back(board: Path, save: Save) -> None:
+    with pytest.raises(NotFound):
+        marked(board, "AA-2", "=", lambda: save(board, "## TASKS\n"))
+    assert board.read_text() == "## TASKS\n"
+
+
+@pytest.mark.usefixtures("_exchange")
+def test_a_board_that_is_deleted_meanwhile_is_not_made_again(board: Path) -> None:
+    with pytest.raises(Conflict, match="was deleted meanwhile"):
+        marked(board, "AA-1", "=", board.unlink)
+    assert [*board.parent.iterdir()] == []
+
+
+def test_a_board_that_is_made_meanwhile_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "kanban.md"
+
+    def edit(_: bytes | None) -> bytes:
+        path.write_text("theirs")
+        return b"ours"
+
+    with pytest.raises(Conflict, match="was made meanwhile"):
+        edits.change(str(path), edit)
+    assert path.read_text() == "theirs"
+
+
+def test_an_editor_that_never_stops_is_waited_for_with_an_end(board: Path) -> None:
+    count = iter(range(1_000_000))
+
+    def edit(held: Board) -> str:
+        saved_by_renaming(board, f"{BOARD}{next(count)}\n")
+        return board_edits_of.with_marker(held, "AA-1", "=")
+
+    with pytest.raises(Conflict, match="somebody else keeps writing"):
+        boards.change(str(board), edit)
+    assert {path.name for path in board.parent.iterdir()} == {"kanban.md", ".kanban.md.swp"}
+
+
+@pytest.mark.usefixtures("_exchange")
+def test_a_change_leaves_mode_and_folder_as_they_were(board: Path) -> None:
+    board.chmod(0o640)
+    (board.parent / ".kanban.md.swp").write_text("swap")
+    assert marked(board, "AA-1", "=")
+    assert not marked(board, "AA-1", "=")
+    assert board.stat().st_mode & 0o777 == 0o640
+    assert {path.name for path in board.parent.iterdir()} == {"kanban.md", ".kanban.md.swp"}
+
+
+def a_link(path: Path) -> None:
+    path.rename(path.with_name("real.md"))
+    path.symlink_to("real.md")
+
+
+def a_dead_link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("nothing")
+
+
+def read_only(path: Path) -> None:
+    path.chmod(0o444)
+
+
+def a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def a_pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (a_link, "is a symbolic link, and nothing is written through links"),
+        (a_dead_link, "is a symbolic link"),
+        (read_only, "is read-only"),
+        (a_folder, "is a folder"),
+        (a_pipe, "is no plain file"),
+    ],
+)
+def test_what_is_not_plainly_there_is_not_written(
+    make: Callable[[Path], None], words: str, board: Path
+) -> None:
+    make(board)
+    with pytest.raises((ConfigError, UserError), match=words) as refused:
+        marked(board, "AA-1", "=")
+    assert refused.value.hint
+    assert "[ ] **[AA-1]" in (board.read_text() if board.is_file() else BOARD)
+
+
+def test_processes_that_write_at_once_lose_nothing(board: Path) -> None:
+    wl = [sys.executable, "-m", "windlass", "board", "add", "--file", str(board)]
+    env = {**os.environ, "WINDLASS_HOME": str(board.parent / "state")}
+    running = [
+        subprocess.Popen([*wl, f"task {n}"], stdout=subprocess.DEVNULL, env=env) for n in range(8)
+    ]
+    for n in range(20):
+        marked(board, "AA-1", "=" if n % 2 else " ")
+    assert [process.wait(60) for process in running] == [0] * 8
+    titles = {task.title for task in parser.parse(board.read_text()).tasks}
+    assert titles == {"first", "second", *(f"task {n}" for n in range(8))}
+
+
+def test_a_reader_sees_the_old_board_or_the_new_one(board: Path) -> None:
+    done = threading.Event()
+    odd: list[str] = []
+
+    def look() -> None:
+        while not done.is_set():
+            text = board.read_text()
+            if text.replace("[=]", "[ ]") != BOARD:
+                odd.append(text)
+
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for n in range(60):
+            marked(board, "AA-2", " " if n % 2 else "=")
+    finally:
+        done.set()
+        reader.join()
+    assert odd == []
+
+
+def test_twenty_thousand_lines_change_by_one_letter(tmp_path: Path) -> None:
+    path = tmp_path / "kanban.md"
+    rows = ["## TASKS"]
+    for n in range(5_000):
+        rows += [
+            f"- [ ] **[AA-{n}]** t{n}\r",
+            "  - Priority: LOW\r",
+            "  - Dependencies: none\r",
+            "",
+        ]
+    path.write_bytes("\n".join(rows).encode())
+    before = path.read_bytes()
+    assert marked(path, "AA-4999", "x")
+    after = path.read_bytes()
+    assert len(after) == len(before)
+    assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("list",), ("next",), ("validate",), ("show", "AA-1"), ("mark", "AA-1", "x"), ("sort",)],
+)
+def test_a_board_too_large_to_be_one_is_refused(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "kanban.md"
+    with path.open("wb") as file:
+        file.truncate(33 << 20)
+    where = (
+        [str(path)] if words[0] in ("list", "next", "validate", "sort") else ["--file", str(path)]
+    )
+    assert main(["board", *words, *where]) == UserError.exit_code
+    assert "has more than 32 MiB" in capsys.readouterr().err
