@@ -249,3 +249,7 @@ def test_a_gate_that_is_here_and_not_on_the_remote_is_said_with_the_line_to_type
     shown = ground.change(name)
     assert shown["state"] == "held"
     assert "is not pushed; type: git push origin main" in shown["why"]
+    ground.git("push", "-q", "origin", "main")
+    assert ground.submit("mine") == name, "the remote is asked again, and has it"
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
