@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench import (  # noqa: E402 - found through the line above
     answers,
+    board,
     box,
     churn,
     crew,
@@ -86,6 +87,7 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
     "churn": lambda _: churn.measure(),
     "estop": lambda _: estop.measure(),
     "gate": gate.measure,
+    "board": board.measure,
     "looks": looks.measure,
     "answers": answers.measure,
     "worst": worst.measure,

@@ -236,6 +236,26 @@ def test_a_task_is_shown_with_who_waits_for_it(
     said(capsys, "board", "show", "api-001", code=8)
 
 
+@pytest.mark.parametrize("verb", [("list",), ("next",), ("validate",), ("show", "API-001")])
+def test_a_board_can_be_named_in_two_ways(
+    verb: tuple[str, ...], board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = board.rename("other.md")
+    for named in (("other.md",), ("--file", "other.md")):
+        assert said(capsys, "board", *verb, *named)
+        said(capsys, "board", *verb, *(word.replace("other", "none") for word in named), code=8)
+    assert other.read_text() == BOARD
+
+
+@pytest.mark.parametrize("verb", [("add", "x"), ("mark", "API-001", "x"), ("sort",)])
+def test_stdin_is_not_written(
+    verb: tuple[str, ...], board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "board", *verb, "--file", "-", code=2)
+    assert board.read_text() == BOARD
+    assert not Path("-").exists()
+
+
 @pytest.mark.parametrize("waits", ["API-001", "API-001=-1", "API-001=x", "=3", "AA-1=" + "9" * 99])
 def test_rounds_that_are_no_number_are_a_mistake_of_the_command_line(
     waits: str, board: Path, capsys: pytest.CaptureFixture[str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,17 @@ def test_full_is_the_ancestors_default_with_a_fix_inside_its_audit(
         *("planning", "execution", "summary", "audit", "audit:audit-fix", "audit"),
         *("test", "docs", "validation"),
     ]
+
+
+def test_a_drawing_is_never_written_over_what_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("odd.json").write_text(json.dumps(ODD))
+    data(capsys, "pipeline", "show", "--svg", "odd.json", code=3)
+    assert json.loads(Path("odd.json").read_text()) == ODD
+    for _ in range(2):
+        assert data(capsys, "pipeline", "show", "odd.json", "--svg", "odd.svg")["name"] == "odd"
+    assert main(["pipeline", "show", "odd.json", "--svg", "-"]) == 0
+    assert capsys.readouterr().out == Path("odd.svg").read_text()
+    data(capsys, "pipeline", "show", "odd.json", "--svg", "no/such/folder.svg", code=2)
 
 
 @pytest.mark.parametrize("text", ["", "[", "[]", '{"name": "x"}', '{"name": "x", "steps": []}'])
@@ -205,3 +217,15 @@ def test_an_unknown_state_is_a_mistake_and_ours_passes_its_check(
     data(capsys, "dev", "lifecycle", "step", "m.json", "--state", "x", "--event", "go", code=2)
     data(capsys, "dev", "lifecycle", "check", "m.json", code=3)
     assert data(capsys, "dev", "lifecycle", "check")["valid"]
+
+
+def test_the_examples_of_the_pages_are_sound(capsys: pytest.CaptureFixture[str]) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    for page, kind, words in (
+        ("pipelines.md", "json", ("pipeline", "validate")),
+        ("board.md", "markdown", ("board", "validate")),
+    ):
+        text = (docs / page).read_text()
+        (example,) = re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+        Path("example").write_text(example)
+        assert data(capsys, *words, "example")["problems"] == []

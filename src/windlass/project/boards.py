@@ -11,10 +11,11 @@ from windlass.core.board import board as boards
 from windlass.core.board import edits as board_edits
 from windlass.core.board import parser
 from windlass.core.board.board import Board
-from windlass.core.errors import NotFound
+from windlass.core.errors import NotFound, UserError
 from windlass.project import edits, folder
 
 NAME = "kanban.md"
+_STDIN = "-"
 
 
 class BoardFile(NamedTuple):
@@ -37,7 +38,7 @@ def path_of(named: str | None) -> str:
 
 def read(named: str | None = None) -> BoardFile:
     """Reads a board; `-` is stdin."""
-    if named == "-":
+    if named == _STDIN:
         data = folder.short(sys.stdin.buffer.read((32 << 20) + 1), "stdin")
         return BoardFile("stdin", parser.parse(boards.text_of(data)), folder.find())
     path = path_of(named)
@@ -48,6 +49,8 @@ def read(named: str | None = None) -> BoardFile:
 
 def change(named: str | None, edit: Callable[[Board], str], *, make: bool = False) -> bool:
     """Changes a board as it is now; says whether there was anything to change."""
+    if named == _STDIN:
+        raise UserError("stdin cannot be written", "name a file")
     path = path_of(named)
 
     def changed(was: bytes | None) -> bytes:

@@ -228,6 +228,20 @@ MUTANTS: dict[str, tuple[Mutation, str]] = {
         lambda m: of(m, "resolve.succeeded", "resolving")[0].pop("chain"),
         "$.states.resolved: resolved is never reached",
     ),
+    "a chain that leads nowhere": (
+        lambda m: of(m, "resolve.succeeded", "resolving")[0].update(to=None),
+        ".chain: a chain that leads nowhere",
+    ),
+    "a transient state that events lead out of": (
+        lambda m: m["transitions"].append(
+            {"event": "go.on", "from": "resolved", "to": "needs_merge"}
+        ),
+        ".from: resolved is transient: no event finds anything there",
+    ),
+    "work that counts as waiting": (
+        lambda m: m["states"]["merging"].update(type="waiting"),
+        ".from: merging is not running, and only running states hear startup.reset",
+    ),
     "an unknown target": (
         lambda m: of(m, "merge.start", "needs_merge")[0].update(to="mergin"),
         ".to: unknown state 'mergin'; did you mean merging?",

@@ -17,7 +17,7 @@ Exit codes: 3 where `validate` finds something wrong; warnings alone are none.
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser
+from argparse import SUPPRESS, ArgumentParser
 
 from windlass.cli import board_view
 from windlass.cli.call import Call
@@ -34,6 +34,9 @@ EXAMPLES = (
 )
 
 
+_FILE = "a board (.windlass/kanban.md); - is stdin"
+
+
 def arguments(parser: ArgumentParser) -> None:
     """Takes what to do with the board."""
     verbs = parser.add_subparsers(dest="verb", metavar="validate|list|next|show|add|mark|sort")
@@ -44,10 +47,6 @@ def arguments(parser: ArgumentParser) -> None:
     add = verbs.add_parser("add", help="write down a new task; asks for what is not said")
     mark = verbs.add_parser("mark", help="write another marker into a task's box")
     sort = verbs.add_parser("sort", help="bring the tasks into the order of their priority")
-    for verb in (validate, list_, next_, sort):
-        verb.add_argument("file", nargs="?", metavar="FILE", help="a board (.windlass/kanban.md)")
-    for verb in (show, add, mark):
-        verb.add_argument("--file", metavar="FILE", help="a board (.windlass/kanban.md)")
     for verb in (next_, sort):
         verb.add_argument(
             "--waits",
@@ -58,6 +57,10 @@ def arguments(parser: ArgumentParser) -> None:
         )
     sort.add_argument("--dry-run", action="store_true", help="say the order, and write nothing")
     show.add_argument("task", metavar="TASK")
+    for verb in (validate, list_, next_, show, sort):
+        verb.add_argument("file", nargs="?", default=SUPPRESS, metavar="FILE", help=_FILE)
+    for verb in (validate, list_, next_, show, add, mark, sort):
+        verb.add_argument("--file", metavar="FILE", help=_FILE)
     mark.add_argument("task", metavar="TASK")
     mark.add_argument("marker", metavar="MARKER", help="' ', =, P, x, * or N")
     mark.add_argument("--was", metavar="MARKER", help="only where it is this one still")

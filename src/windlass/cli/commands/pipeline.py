@@ -25,7 +25,7 @@ from windlass.core.json_text import Problem
 from windlass.core.pipeline import drawings, simulation, spec
 from windlass.core.pipeline.steps import Inline, Pipeline, Step
 from windlass.core.printable import printable_line
-from windlass.project import configuration, folder, pipelines, step_roles
+from windlass.project import configuration, drawing_files, folder, pipelines, step_roles
 
 EXAMPLES = (
     "wl pipeline list",
@@ -43,7 +43,9 @@ def arguments(parser: ArgumentParser) -> None:
     show = verbs.add_parser("show", help="show a pipeline, or draw it")
     show.add_argument("file", nargs="?", metavar="FILE", help="a pipeline (what would run)")
     show.add_argument("--task", metavar="TASK", help="the one that this task goes through")
-    show.add_argument("--svg", metavar="OUT", help="write a drawing of it into this file")
+    show.add_argument(
+        "--svg", metavar="OUT", help="write a drawing of it into this file, - for stdout"
+    )
     show.add_argument("--mermaid", action="store_true", help="print it as a Mermaid flowchart")
     validate = verbs.add_parser("validate", help="say everything that is wrong with it")
     validate.add_argument("file", metavar="FILE", help="a pipeline")
@@ -89,13 +91,11 @@ def _show(call: Call) -> None:
         config=configuration.pipeline(windlass, places.home()),
     )
     pipeline = chosen.pipeline
-    if args.svg:
-        try:
-            with open(args.svg, "w", encoding="utf-8", newline="") as file:
-                file.write(drawings.svg(pipeline))
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UserError(f"cannot write {args.svg}: {reason}", "name another file") from None
+    if args.svg == "-" and not call.json:
+        write_exactly(drawings.svg(pipeline))
+        return
+    if args.svg and args.svg != "-":
+        drawing_files.write(args.svg, drawings.svg(pipeline))
     call.data({"origin": chosen.origin, "why": chosen.why, **spec.data(pipeline)})
     if args.mermaid:
         if not call.json:

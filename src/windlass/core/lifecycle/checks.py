@@ -134,7 +134,6 @@ def _reachability(lifecycle: Lifecycle) -> Iterator[Problem]:
 
 
 def _chains(lifecycle: Lifecycle) -> Iterator[Problem]:
-    left = {transition.start for transition in lifecycle.transitions}
     for number, transition in enumerate(lifecycle.transitions):
         path = _path(number)
         if transition.chain in lifecycle.states:
@@ -143,9 +142,15 @@ def _chains(lifecycle: Lifecycle) -> Iterator[Problem]:
                 yield Problem(f"{path}.chain", what, "pass through transient states alone")
             elif transition.chain in (transition.to, transition.start):
                 yield Problem(f"{path}.chain", "a chain to itself", "pass through another state")
-        if _type(lifecycle, transition.to) == TRANSIENT and transition.to not in left:
+            elif transition.to is None:
+                what = "a chain that leads nowhere: to is null"
+                yield Problem(f"{path}.chain", what, "say what follows it, or take it out")
+        if _type(lifecycle, transition.to) == TRANSIENT:
             what = f"{transition.to} is transient, and nothing stays in it"
             yield Problem(f"{path}.to", what, "name it as chain, and as to what follows")
+        if _type(lifecycle, transition.start) == TRANSIENT:
+            what = f"{transition.start} is transient: no event finds anything there"
+            yield Problem(f"{path}.from", what, "begin where it is passed through from")
 
 
 def _leaving(lifecycle: Lifecycle) -> dict[str, set[str]]:
@@ -185,9 +190,13 @@ def _dead_ends(lifecycle: Lifecycle) -> Iterator[Problem]:
 
 def _resets(lifecycle: Lifecycle) -> Iterator[Problem]:
     resets: dict[str, Transition] = {}
-    for transition in lifecycle.transitions:
-        if transition.event == RESET:
-            resets.setdefault(transition.start, transition)
+    for number, transition in enumerate(lifecycle.transitions):
+        if transition.event != RESET:
+            continue
+        resets.setdefault(transition.start, transition)
+        if _type(lifecycle, transition.start) not in ("", RUNNING, TRANSIENT):
+            what = f"{transition.start} is not running, and only running states hear {RESET}"
+            yield Problem(f"{_path(number)}.from", what, "take it out, or make the state running")
     for name, state in lifecycle.states.items():
         if state.type != RUNNING:
             continue
