@@ -212,7 +212,8 @@ def test_squashed_a_remote_has_one_commit_as_well(ground: UpstreamGround) -> Non
     assert ground.remote("rev-parse", "main") == shown["commit"]
     assert ground.git("rev-parse", "main") == shown["commit"]
     assert ground.git("log", "-1", "--format=%P", "main") == theirs
-    again = ground.submit("mine")
+    ground.git("branch", "once-more", "mine")
+    again = ground.submit("once-more")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"
 
