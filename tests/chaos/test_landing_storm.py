@@ -223,7 +223,7 @@ def ride(ground: tuple[LandingGround, Turned], seed: int, *, steps: int) -> None
         raise
 
 
-@pytest.mark.parametrize("seed", (0, 4))
+@pytest.mark.parametrize("seed", [0, 4])
 def test_in_a_short_storm_main_moves_only_to_what_was_proven(
     ground: tuple[LandingGround, Turned], seed: int
 ) -> None:
