@@ -8,7 +8,8 @@ from typing import Any
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.ages import age
-from windlass.core.landing.holds import REVIEW, halted
+from windlass.core.landing import holds
+from windlass.core.landing.holds import REVIEW
 from windlass.core.printable import printable_line
 
 _NAMED = 10
@@ -89,8 +90,10 @@ def next_step(change: dict[str, Any]) -> str:
             return f"wl approve {name}"
         case "held" if is_unapproved(change):
             return f"wl diff {name}, then wl approve {name}"
-        case "held" if change["why"] == halted(change["target"]):
-            return f"land what makes {printable_line(change['target'])} green, then it goes on"
+        case "held" if is_halted(change):
+            is_red = change["why"] == holds.halted(change["target"])
+            target = printable_line(change["target"])
+            return f"{f'make {target} green' if is_red else 'wl gate run'}, then it goes on"
         case "held":
             return _release(change)
         case "rejected" | "conflict":
@@ -158,7 +161,7 @@ def is_landed(change: dict[str, Any]) -> bool:
 
 def is_halted(change: dict[str, Any]) -> bool:
     """Whether it waits for nothing but that its target is green again."""
-    return change["state"] == "held" and bool(change["why"] == halted(change["target"]))
+    return change["state"] == "held" and holds.is_halted(change["why"], change["target"])
 
 
 def is_unapproved(change: dict[str, Any]) -> bool:

@@ -45,6 +45,7 @@ from windlass.daemon.landing.orphans import Orphans
 from windlass.daemon.landing.proposals import Proposals
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
+from windlass.daemon.landing.recoveries import Recoveries
 from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
@@ -204,6 +205,7 @@ class Services:
                 Orphans(context).operation(),
                 Failures(context).operation(),
                 Cancellations(context, self.jobs).operation(),
+                Recoveries(context, self.proofs, upstreams).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),
             )

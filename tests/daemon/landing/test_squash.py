@@ -91,13 +91,14 @@ def test_what_has_landed_has_nothing_to_land_whatever_came_after_it(ground: Land
     ground.commit({"more.py": "more = 2\n"}, branch="after")
     ground.submit("after")
     ground.settle()
-    name = ground.submit("mine")
+    ground.git("branch", "once-more", "mine")
+    name = ground.submit("once-more")
     ground.settle()
     assert ground.change(name)["state"] == "nothing-to-land", ground.change(name)
     assert (ground.root / "more.py").read_text() == "more = 2\n"
     # A person's own commit follows: it is known all the same.
     ground.commit({"more.py": "more = 3\n"})
-    again = ground.submit("mine")
+    again = ground.submit("once-more")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"
 
@@ -153,6 +154,7 @@ def test_a_daemon_that_dies_lands_it_once(ground: LandingGround, point: str) -> 
     ground.settle()
     assert ground.change(name)["state"] == "landed"
     assert ground.git("log", "-1", "--format=%P", "main") == before
-    again = ground.submit("mine")
+    ground.git("branch", "once-more", "mine")
+    again = ground.submit("once-more")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"

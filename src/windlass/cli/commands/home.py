@@ -132,6 +132,8 @@ def _red(target: dict[str, Any] | None) -> tuple[str, str, str] | None:
     if target is None or target["outcome"] in (None, "passed"):
         return None
     text = f"is not green, so nothing lands but what mends it: {target['why']}"
+    if target["outcome"] == "could-not-run":
+        text = f"cannot be gated, so nothing lands: {target['why']}"
     return target["branch"], text, "wl gate"
 
 
