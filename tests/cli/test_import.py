@@ -146,7 +146,7 @@ def test_a_project_of_wiggums_is_read_as_it_was_meant(
     said = left(reply)
     for words in (
         "TASK-003.json: $.steps[0].max: 0 is no bound",
-        "max_workers: `wl run` will take it",
+        "max_workers: `wl run` takes it as",
         "home.grown: no role grown is here",
         "colour: nothing here means that",
         ".ralph/logs/: a file that means nothing here",
