@@ -13,6 +13,7 @@ from tests.cli.told import Terminal
 
 from windlass.api import calls
 from windlass.cli.main import main
+from windlass.core import config_layers, toml_text
 from windlass.core.errors import Unavailable
 
 KANBAN = """\
@@ -145,7 +146,7 @@ def test_a_project_of_wiggums_is_read_as_it_was_meant(
     said = left(reply)
     for words in (
         "TASK-003.json: $.steps[0].max: 0 is no bound",
-        "max_workers: `wl run` will take it",
+        "max_workers: `wl run` takes it as",
         "home.grown: no role grown is here",
         "colour: nothing here means that",
         ".ralph/logs/: a file that means nothing here",
@@ -314,6 +315,8 @@ def test_where_there_is_none_it_says_so(
         (".ralph/config.json", '{"agents": {"a": 3, "security-audit": {"max_turns": 0}}}'),
         (".ralph/config.json", '{"agents": {"plan-mode": {"result_mappings": {"FIX": 1}}}}'),
         (".ralph/config.json", "\ud800"),
+        (".ralph/config.json", '{"agents": {"A b": {"max_turns": 3}, "all": {"max_turns": 3}}}'),
+        (".ralph/config.json", '{"agents": {"plan-mode": {"model": "\\u0000", "mode": "x"}}}'),
         (".ralph/kanban.md", "\0\udcff"),
         (".ralph/pipeline.json", '{"steps": 3}'),
         (".ralph/pipeline.json", "[" * 50_000),
@@ -330,6 +333,9 @@ def test_whatever_stands_there_is_carried_over_or_said(
     ancestor = name.partition("/")[0].removeprefix(".").removesuffix(".json")
     reply = data(capsys, "import", ancestor)
     assert name in left(reply)
+    config = Path(".windlass/config.toml")
+    held = config.read_text() if config.exists() else ""
+    assert config_layers.problems(toml_text.read(held), "here") == []
 
 
 def test_links_are_not_followed_in_either_direction(
