@@ -33,6 +33,7 @@ POINTS = [
     )
     for when in ("before", "after")
 ]
+LAST = [point for point in POINTS if point.startswith(("gate.check", "landing.land"))]
 ENDED = {"landed", "rejected", "conflict"}
 
 
@@ -60,7 +61,7 @@ class Storm:
                 *(self.proposes_good, self.proposes_good, self.proposes_bad),
                 *(self.proposes_pair, self.proposes_conflict),
                 *(self.person_commits, self.person_edits, self.person_is_in_the_way),
-                *(self.dies, self.dies, self.settles),
+                *(self.person_comes_between, self.dies, self.dies, self.settles),
             ]
         )
         self.history.append(act.__name__)
@@ -140,6 +141,21 @@ class Storm:
             self.ground.settle()
         self.ground.start_daemon()
 
+    def person_comes_between(self) -> None:
+        """The person commits to the target somewhere on the daemon's way."""
+        failpoints, point = self.ground.context.failpoints, self.dice.choice(LAST)
+        goes_on, left = failpoints.reached, [point]
+
+        def reached(name: str) -> None:
+            if name in left:
+                left.remove(name)
+                self.person_commits()
+            goes_on(name)
+
+        failpoints.reached = reached  # type: ignore[method-assign]
+        self.settles()
+        failpoints.reached = goes_on  # type: ignore[method-assign]
+
     def settles(self) -> None:
         """Everything is done that can be done now."""
         self.ground.settle()
@@ -207,7 +223,7 @@ def ride(ground: tuple[LandingGround, Turned], seed: int, *, steps: int) -> None
         raise
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, 4])
 def test_in_a_short_storm_main_moves_only_to_what_was_proven(
     ground: tuple[LandingGround, Turned], seed: int
 ) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -31,6 +32,7 @@ from windlass.core.gate import verdicts as outcomes
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Revision, Ticket
+from windlass.core.landing.job import LAND
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
@@ -115,12 +117,15 @@ class ChangeViews:
         return (gate, "") if gate.spec.checks else (None, gates.unproven(gate))
 
     async def wait(self, caller: Caller, request: ChangeWaitRequest) -> ChangeView:
-        """Tells how a change fared as soon as it has left the queue, or when the time is over."""
+        """Tells how a change fared as soon as it has left the queue, or when the time is over.
+
+        What has landed on a remote is over once the branch here has followed, or stays behind.
+        """
         loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
         until = clock.monotonic() + request["seconds"] if "seconds" in request else None
 
         def committed(events: list[Event]) -> None:
-            if any(event.kind in _ENDS for event in events):
+            if any(event.kind in _ENDS or event.data.get("what") == LAND for event in events):
                 loop.call_soon_threadsafe(news.set)
 
         with self._context.store.listening(committed):
@@ -128,11 +133,30 @@ class ChangeViews:
                 news.clear()
                 shown = await self._context.pools.look(caller, self.show, caller, request)
                 left = None if until is None else until - clock.monotonic()
-                if shown["state"] not in OPEN or (left is not None and left <= 0):
+                is_late = left is not None and left <= 0
+                if is_late or not await self._context.pools.look(
+                    caller, self._is_under_way, caller, request, shown
+                ):
                     return shown
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(None if left is None else clock.real(left)):
                         await news.wait()
+
+    def _is_under_way(self, caller: Caller, request: ChangeRequest, shown: ChangeView) -> bool:
+        """Whether the queue has a change still, or is just bringing the target along with it."""
+        if shown["state"] != "landed":
+            return shown["state"] in OPEN
+        repo = lookup.scope(self._context, caller, request).require_repo().id
+        return any(
+            intent.kind == LAND and intent.repo == repo and shown["id"] in _group(intent.data)
+            for intent in self._context.store.read(agent_rows.open_intents)
+        )
+
+
+def _group(data: Mapping[str, Any]) -> list[str]:
+    """The changes that a landing is of."""
+    found: list[str] = data.get("tried", {}).get("group", [])
+    return found
 
 
 def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
