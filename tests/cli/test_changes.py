@@ -12,7 +12,7 @@ import pytest
 from tests.cli.told import FOX, NO_CHANGES, NOTHING, Told, no_change
 
 from windlass.cli import landed
-from windlass.cli.commands import diff, home, log, merge, queue, retry, show, why
+from windlass.cli.commands import config, diff, home, log, merge, queue, retry, show, undo, why
 from windlass.core.errors import NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.landing.holds import REVIEW
@@ -382,3 +382,29 @@ def test_a_branch_has_a_difference_and_a_log(capsysbinary: Capture) -> None:
     assert call.asked[-1][1]["change"] == "c7"
     with pytest.raises(NotFound, match="no agent, change or proposed branch 'mine'"):
         log.run(Told(log, "mine", log=events, change=no_change))
+
+
+def test_who_has_nothing_to_undo_is_told_what_landed_last() -> None:
+    """That is what they may have meant."""
+
+    def nothing(_: dict[str, Any]) -> Any:
+        raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
+
+    last = {"id": "c7", "title": "count", "landed_at": 1.0}
+    answers: dict[str, Any] = {"undo": nothing, "unfinished": partial(_given, {"last": last})}
+    with pytest.raises(NotFound) as refused:
+        undo.run(Told(undo, **answers))
+    assert refused.value.hint.startswith("of what landed, c7 is the last (count): wl undo c7;")
+
+
+def test_configuration_is_shown_as_it_is_typed(capsysbinary: Capture) -> None:
+    """And not as a program of ours keeps it."""
+    check = {"name": "tests", "run": 'say "it"', "timeout": None, "tests": "some", "junit": ""}
+    values = {"a": True, "b": 600.0, "c": 0.5, "d": [], "e": None, "gate.check": [check]}
+    settings = {key: {"value": value, "origin": "x", "about": ""} for key, value in values.items()}
+    reply: Any = {"settings": settings, "waiting": [], "problems": []}
+    config.run(Told(config, "list", config=partial(_given, reply)))
+    _, *lines = capsysbinary.readouterr().out.decode().splitlines()
+    shown = [" ".join(line.split()[1:-1]) for line in lines]
+    table = '{ name = "tests", run = "say \\"it\\"", tests = "some" }'
+    assert shown == ["true", "600", "0.5", "-", "-", table]

@@ -247,6 +247,7 @@ IB = {
     "allowAgentQuestions": False,
     "maxAgents": 6,
     "fps": 10,
+    "prompts": {"reviewer": "Look hard.", "bad": 3},
     "odd": [1],
 }
 
@@ -260,6 +261,7 @@ def test_ittybittys_permissions_and_prompts_come_over(
     (prompts / "worker.md").write_text("---\nname: x\n---\nUse `ib send`.\nBe brief.\n")
     (prompts / "all.md").write_text("Everybody.\n")
     (tmp_path / ".ittybitty" / "agents" / "a" / "repo").mkdir(parents=True)
+    (tmp_path / ".ittybitty" / "repo-id").write_text("a1b2c3d4")
     reply = data(capsys, "import", "ittybitty")
     assert reply["settings"] == {
         "permissions.manager.allow": ["Read"],
@@ -270,7 +272,10 @@ def test_ittybittys_permissions_and_prompts_come_over(
     }
     assert Path(".windlass/roles/worker.md").read_text() == "Use `ib send`.\nBe brief.\n"
     assert Path(".windlass/roles/all.md").read_text() == "Everybody.\n"
+    assert Path(".windlass/roles/reviewer.md").read_text() == "Look hard."
     said = left(reply)
+    for words in (".ittybitty/agents/: work and logs", ".ittybitty/repo-id", "prompts.bad"):
+        assert words in said
     for words in ("permissions.boss", "fps", "odd: nothing", "front matter", "worker.md, line 1: "):
         assert words in said
     assert {"old": "ib watch", "new": "wl watch", "there": False} in reply["commands"]

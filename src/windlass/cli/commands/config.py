@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser
 from typing import Any
 
@@ -16,6 +17,8 @@ EXAMPLES = (
     "wl config add permissions.worker.allow 'Bash(npm test:*)'",
     "wl config remove max_agents --global",
 )
+_MOST_VALUE = 24
+"""Places that a value has in the table of a terminal: `wl config get` has it whole."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -49,7 +52,9 @@ def run(call: Call) -> int:
         call.data({key: setting["value"] for key, setting in settings.items()})
         if not call.json:
             lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in settings.items()]
-            render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2, 3))
+            if call.terminal:  # one long list would leave no room for what a key is about
+                lines = [(k, render.fit(v, _MOST_VALUE), o, about) for k, v, o, about in lines]
+            render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2,))
         _tell_waiting(call, reply)
         _refuse_wrong(reply["problems"])
         return 0
@@ -100,6 +105,17 @@ def _worded(problem: dict[str, str]) -> str:
 
 
 def _shown(value: Any) -> str:
+    """A value as it would be typed, or as its file has it; `-` where there is none."""
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "-"
+        return ", ".join(map(_shown, value)) or "-"
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{k} = {_in_table(v)}' for k, v in value.items() if v)} }}"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return "-" if value in (None, "") else str(value)
+
+
+def _in_table(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _shown(value)

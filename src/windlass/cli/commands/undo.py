@@ -12,6 +12,7 @@ from typing import Any
 
 from windlass.cli import change_wait, ended, landed
 from windlass.cli.call import Call, take_yes
+from windlass.core.errors import NotFound
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.printable import printable_line
 
@@ -32,7 +33,14 @@ def run(call: Call) -> int:
 
 
 def _agents(call: Call) -> int:
-    done = call.ask("undo")
+    try:
+        done = call.ask("undo")
+    except NotFound as nothing:
+        if (last := call.ask("unfinished")["last"]) is None:
+            raise
+        title = printable_line(last["title"])
+        hint = f"of what landed, {last['id']} is the last ({title}): wl undo {last['id']}"
+        raise NotFound(nothing.message, f"{hint}; {nothing.hint}") from None
     call.data(done)
     for agent in done["restored"]:
         if "workspace" in agent:
