@@ -89,7 +89,9 @@ from windlass.store.store import Event, Writing
 
 _POOLS: dict[str, PoolName] = {
     **dict.fromkeys((gate_job.LAYER, gate_job.CHECK), "gate"),
-    **dict.fromkeys((landing_job.TRY, landing_job.LAND, request_job.LOOK), "landing"),
+    **dict.fromkeys((landing_job.TRY, landing_job.LAND, landing_job.STOP), "landing"),
+    **dict.fromkeys((landing_job.PROPOSE, landing_job.RETIRE, landing_job.RECOVER), "landing"),
+    request_job.LOOK: "landing",
     **dict.fromkeys((run_job.PREPARE, run_job.BEGIN, run_job.CLOSE, run_job.SUBMIT), "run"),
 }
 """Where effects of jobs are done that may take longer than seconds, by their operation."""

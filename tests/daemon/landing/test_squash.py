@@ -158,3 +158,23 @@ def test_a_daemon_that_dies_lands_it_once(ground: LandingGround, point: str) -> 
     again = ground.submit("once-more")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"
+
+
+def test_a_ticket_does_not_name_what_the_branch_has_itself(ground: LandingGround) -> None:
+    """It began upon another that has landed since, as one commit."""
+    ground.commit({"same.txt": "1\n"}, branch="mine")
+    ground.git("checkout", "-q", "-b", "upon", "mine")
+    (ground.root / "same.txt").write_text("2\n")
+    ground.git("commit", "-q", "-am", "upon")
+    ground.git("checkout", "-q", "main")
+    ground.submit("mine")
+    ground.settle()
+    ground.commit({"same.txt": "3\n"}, branch="other")
+    other = ground.submit("other")
+    ground.settle()
+    name = ground.submit("upon")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "conflict"
+    (landed,) = shown["ticket"]["landed"]
+    assert landed.startswith(ground.change(other)["commit"][:10])

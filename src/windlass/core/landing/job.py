@@ -227,7 +227,16 @@ def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
     known = {ended["job"]: outcome}
     if state.busy == TRY:
         return msgspec.structs.replace(state, ended={**state.ended, **known})
-    return msgspec.structs.replace(state, tries=_judged_whole(state.tries, known))
+    return _rested(msgspec.structs.replace(state, tries=_judged_whole(state.tries, known)))
+
+
+def _rested(state: LandingState) -> LandingState:
+    """Who was tried to the end as it is, is restless no more."""
+    tried = {name for tried in state.tries if tried.outcome is not None for name in tried.group}
+    queue = tuple(
+        msgspec.structs.replace(w, restless=False) if w.change in tried else w for w in state.queue
+    )
+    return msgspec.structs.replace(state, queue=queue)
 
 
 def _judged_whole(tries: Iterable[Try], ended: Mapping[str, Outcome | None]) -> tuple[Try, ...]:
@@ -268,6 +277,7 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     )
     deferred = (*state.deferred, *result.get("deferred", ()))
     state = msgspec.structs.replace(state, tries=tries, deferred=deferred, ended={}, revised=())
+    state = _rested(state)
     stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]
     present = {(waiting.change, waiting.head) for waiting in state.queue}
     return _stop(state, [found for found in stopped if (found.change, found.head) in present])

@@ -405,7 +405,8 @@ class Proofs:
         gate, data = self._recorded(work), work.data
         check = next(c for c in gate.spec.checks if c.name == data["check"])
         layer = data["layer"]
-        order = CheckOrder(gate, data["tree"], check, layer["key"], layer["versions"])
+        versions = layer.get("versions", data.get("versions", ""))  # older releases' have it there
+        order = CheckOrder(gate, data["tree"], check, layer["key"], versions)
         run = owner(work.intent.id) or JobId("")
 
         def is_wanted() -> bool:
