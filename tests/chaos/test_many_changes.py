@@ -69,7 +69,11 @@ class Crew:
             write = {"tool": "Write", "input": {"file_path": file, "content": f"{name}\n"}}
             line = f"git add -A && git commit -q -m '{name}'"
             commit = {"tool": "Bash", "input": {"command": line}}
-            self.ground.new(name, write, commit, DONE, flags=("--print", "--land"))
+            # Who begins after another has landed begins with its file, and is in no conflict.
+            first = [{"await": "message"}] if name in self.clashes else []
+            self.ground.new(name, *first, write, commit, DONE, flags=("--print", "--land"))
+        for name in self.clashes:
+            self.ground.wl("send", name, "go").ok()
 
     def shown(self, name: str) -> dict[str, Any]:
         """The change of an agent."""
