@@ -406,7 +406,7 @@ def test_configuration_is_shown_as_it_is_typed(capsysbinary: Capture) -> None:
     config.run(Told(config, "list", config=partial(_given, reply)))
     _, *lines = capsysbinary.readouterr().out.decode().splitlines()
     shown = [" ".join(line.split()[1:-1]) for line in lines]
-    table = '{ name = "tests", run = "say \\"it\\"", tests = "some" }'
+    table = '{name = "tests", run = "say \\"it\\"", tests = "some", junit = ""}'
     assert shown == ["true", "600", "0.5", "-", "-", table]
 
 
