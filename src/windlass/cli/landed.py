@@ -93,7 +93,8 @@ def next_step(change: dict[str, Any]) -> str:
         case "held" if is_halted(change):
             is_red = change["why"] == holds.halted(change["target"])
             target = printable_line(change["target"])
-            return f"{f'make {target} green' if is_red else 'wl gate run'}, then it goes on"
+            mended = f"wl gate says why; once {target} is green" if is_red else "wl gate run: then"
+            return f"{mended} it goes on by itself"
         case "held":
             return _release(change)
         case "rejected" | "conflict":
@@ -145,7 +146,8 @@ def need(change: dict[str, Any]) -> tuple[str, str]:
 def under_way(call: Call, change: dict[str, Any]) -> str:
     """A change that needs nobody, as one line."""
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
-    why = f"  {printable_line(change['why'])}" if change["why"] else ""
+    # That the target is red is said above, once.
+    why = f"  {printable_line(change['why'])}" if change["why"] and not is_halted(change) else ""
     is_back = change["state"] in ("rejected", "conflict")
     where = f"back at {printable_line(change['author'])}" if is_back else _word(change["state"])
     line = f"{branch} → {target}  {where}{why}"
@@ -253,7 +255,9 @@ def _reasons(change: dict[str, Any]) -> list[tuple[str, str]]:
         when = age(time.time() - change["landed_at"]) if change["landed_at"] else "?"
         reasons.append(("landed", f"{when} ago as {(change['commit'] or '')[:10]}"))
         spent = f", {change['usd']:.2f} USD" if change["usd"] else ""
-        reasons.append(("verdict", f"{change['verdict']}, tree {change['tree']}{spent}"))
+        reasons.append(
+            ("verdict", f"{change['verdict']}, tree {(change['tree'] or '')[:12]}{spent}")
+        )
     return reasons
 
 

@@ -15,6 +15,7 @@ could not run.
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from typing import Any
 
 from windlass.cli import gate_run
 from windlass.cli.call import Call
@@ -66,6 +67,7 @@ def _show(call: Call) -> int:
         call.say("  without a box: what is tested can reach what you can")
     for check in gate["checks"]:
         gate_run.say_check(call, check)
+    _say_end(call, gate["checks"])
     if outcome not in (None, "passed"):
         target = printable_line(gate["target"])
         call.say(f"  nothing lands on {target} but what makes it green: wl merge BRANCH, or")
@@ -77,6 +79,16 @@ def _show(call: Call) -> int:
         )
         call.say(f"  to look at that and accept it: wl trust {' '.join(gate['waiting'])}")
     return EXIT_CODES[outcome] if outcome else 0
+
+
+def _say_end(call: Call, checks: list[dict[str, Any]]) -> None:
+    """Prints the end of the log of what is red first."""
+    red = next((check for check in checks if check["outcome"] not in (None, "passed")), None)
+    if red is None or not red["log"] or not (end := gate_run.end_of_log(red)):
+        return
+    call.say(f"  the end of the log of {printable_line(red['name'])}:")
+    for line in end:
+        call.say(call.paint(f"    {line}", "dim"))
 
 
 def _run(call: Call) -> int:
@@ -94,6 +106,7 @@ def _run(call: Call) -> int:
     call.data({name: value for name, value in done.items() if name not in _OF_THE_RUN})
     for check in done["checks"]:
         gate_run.say_check(call, check)
+    _say_end(call, done["checks"])
     outcome = done["outcome"]
     word = call.paint(outcome, gate_run.COLOURS[outcome])
     known_word = ", as is known" if done["cached"] else ""
