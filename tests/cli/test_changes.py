@@ -406,5 +406,13 @@ def test_configuration_is_shown_as_it_is_typed(capsysbinary: Capture) -> None:
     config.run(Told(config, "list", config=partial(_given, reply)))
     _, *lines = capsysbinary.readouterr().out.decode().splitlines()
     shown = [" ".join(line.split()[1:-1]) for line in lines]
-    table = '{ name = "tests", run = "say \\"it\\"", tests = "some" }'
+    table = '{name = "tests", run = "say \\"it\\"", tests = "some", junit = ""}'
     assert shown == ["true", "600", "0.5", "-", "-", table]
+
+
+def test_who_says_it_is_done_and_has_landed_has_nothing_to_merge(capsysbinary: Capture) -> None:
+    """It was kept, and can be ended."""
+    answers: Any = {**NOTHING, "unfinished": lambda _: {**NO_CHANGES, "done": ["fox"]}}
+    home.run(Told(home, agents=lambda _: [{**FOX, "state": "complete"}], **answers))
+    said = capsysbinary.readouterr().out.decode()
+    assert "fox says it is done (5s), and all of it has landed    wl kill fox\n" in said

@@ -255,7 +255,9 @@ def _reasons(change: dict[str, Any]) -> list[tuple[str, str]]:
         when = age(time.time() - change["landed_at"]) if change["landed_at"] else "?"
         reasons.append(("landed", f"{when} ago as {(change['commit'] or '')[:10]}"))
         spent = f", {change['usd']:.2f} USD" if change["usd"] else ""
-        reasons.append(("verdict", f"{change['verdict']}, tree {change['tree']}{spent}"))
+        reasons.append(
+            ("verdict", f"{change['verdict']}, tree {(change['tree'] or '')[:12]}{spent}")
+        )
     return reasons
 
 

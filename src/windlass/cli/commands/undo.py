@@ -66,7 +66,7 @@ def _change(call: Call) -> int:
     if change["state"] == "dropped":
         call.data(change)
         call.tell(f"{change['id']} is taken back: {printable_line(change['target'])} is at")
-        call.tell(f"  {change['was']}, where it was before")
+        call.tell(f"  {(change['was'] or '')[:10]}, where it was before")
         return 0
     if change["state"] in ("queued", "gating") and not args.no_wait:
         call.progress(f"{change['id']} takes it back")

@@ -36,9 +36,10 @@ from windlass.core.landing.job import LAND
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
+from windlass.git import repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import verdicts
@@ -80,7 +81,7 @@ class ChangeViews:
         if (repo := scope.repo) is None:
             return {
                 "target": None, "gateless": "", "last": None,
-                "changes": [], "waiting": [], "retiring": [],
+                "changes": [], "waiting": [], "retiring": [], "done": [],
             }  # fmt: skip
         told = tells_tickets(self._context, scope)
         gate, gateless = self._gate(repo)
@@ -98,6 +99,7 @@ class ChangeViews:
                 "gateless": gateless,
                 "last": _last(connection, repo.id),
                 "retiring": [agent.id for agent in agents if _is_retiring(connection, agent)],
+                "done": [],
                 "changes": [view(connection, c, queue, is_told=told(c)) for c in found],
                 "waiting": [
                     change.id
@@ -106,7 +108,15 @@ class ChangeViews:
                 ],
             }
 
-        return self._context.store.read(read)
+        return {**self._context.store.read(read), "done": self._done(repo)}
+
+    def _done(self, repo: Repo) -> list[str]:
+        """The agents that are kept though their branches have nothing beyond what landed."""
+        heads = self._context.store.read(partial(_kept_heads, repo=repo.id))
+        if not heads:
+            return []
+        refs = repository.read_refs(repos.git(repo), *(ref for ref, _ in heads.values()))
+        return [name for name, (ref, head) in heads.items() if refs.get(ref) == head]
 
     def _gate(self, repo: Repo) -> tuple[Gate | None, str]:
         """The gate of a repository, or why nothing can land in it."""
@@ -217,6 +227,18 @@ def _last(connection: sa.Connection, repo: RepoId) -> LastLandingView | None:
     if found is None:
         return None
     return {"id": found.id, "title": found.title, "landed_at": found.landed_at}
+
+
+def _kept_heads(connection: sa.Connection, repo: RepoId) -> dict[str, tuple[str, str]]:
+    """The branches of agents that live on after a landing, and what has landed of each."""
+    found: dict[str, tuple[str, str]] = {}
+    for agent in agent_rows.agents(connection, repo=repo):
+        own = rows.of_author(connection, agent.uid)
+        if own is None or own.state != "landed" or own.ends or agent.branch is None:
+            continue
+        if undone_by(connection, own) is None:
+            found[agent.id] = (f"refs/heads/{agent.branch}", own.head)
+    return found
 
 
 def _is_retiring(connection: sa.Connection, agent: Agent) -> bool:
