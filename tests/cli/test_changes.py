@@ -296,11 +296,14 @@ def test_what_landed_and_was_taken_back_says_by_what(capsysbinary: Capture) -> N
     for module, name in ((show, "c7"), (why, "c7"), (queue, "--all")):
         listed = partial(_given, {"changes": [change]})
         module.run(Told(module, name, change=of(change), changes=listed))
-        assert ", undone by c9" in capsysbinary.readouterr().out.decode(), module
+        said = capsysbinary.readouterr().out.decode()
+        assert ("  undone by c9, as b" if module is queue else "landed, undone by c9") in said
     landing = {**LANDING, "changes": [{**LANDING["changes"][0], "undone_by": "c9"}]}
     log.run(Told(log, "--landed", landings=lambda _: {"landings": [landing]}))
     assert ", undone by c9" in capsysbinary.readouterr().out.decode()
     assert landed.next_step(change) == "to land it again: wl merge agent/fox"
+    ended = {**change, "author_ended": True}
+    assert landed.next_step(ended).endswith(": wl trash restore fox, then wl merge agent/fox")
 
 
 def test_a_screen_without_agents_says_how_the_target_fares_and_what_landed_last(
@@ -406,7 +409,7 @@ def test_configuration_is_shown_as_it_is_typed(capsysbinary: Capture) -> None:
     config.run(Told(config, "list", config=partial(_given, reply)))
     _, *lines = capsysbinary.readouterr().out.decode().splitlines()
     shown = [" ".join(line.split()[1:-1]) for line in lines]
-    table = '{ name = "tests", run = "say \\"it\\"", tests = "some" }'
+    table = '{name = "tests", run = "say \\"it\\"", tests = "some", junit = ""}'
     assert shown == ["true", "600", "0.5", "-", "-", table]
 
 

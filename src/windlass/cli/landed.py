@@ -73,19 +73,17 @@ def explain(call: Call, change: dict[str, Any]) -> None:
 
 def next_step(change: dict[str, Any]) -> str:
     """What to type about a change, as it stands."""
-    name, branch = change["id"], printable_line(change["branch"])
+    name = change["id"]
     match change["state"]:
         case "draft":
-            return f"wl look {printable_line(change['author'] or branch)}"
+            return f"wl look {printable_line(change['author'] or change['branch'])}"
         case "queued" | "gating":
             return "wl queue"
         case "proposed":
             return f"merge its pull request; to give it up: wl drop {name}"
         case "landed":
-            again = f"to land it again: wl merge {branch}"
-            return (
-                again if change["undone_by"] else f"wl diff {name}; to take it back: wl undo {name}"
-            )
+            undoes = f"wl diff {name}; to take it back: wl undo {name}"
+            return f"to land it again: {_again(change)}" if change["undone_by"] else undoes
         case "held" if change["blocked"]:
             return f"wl approve {name}"
         case "held" if is_unapproved(change):
@@ -100,11 +98,18 @@ def next_step(change: dict[str, Any]) -> str:
         case "rejected" | "conflict":
             return _mend(change)
         case "dropped":
-            return f"wl merge {branch}"
+            return _again(change)
         case "nothing-to-land" if change["author"] and not change["author_ended"]:
             return f"wl kill {printable_line(change['author'])}"
         case _:
             return ""
+
+
+def _again(change: dict[str, Any]) -> str:
+    """What proposes a change once more; the branch of who has ended is in the trash."""
+    branch, author = printable_line(change["branch"]), printable_line(change["author"] or "")
+    back = f"wl trash restore {author}, then " if change["author_ended"] else ""
+    return f"{back}wl merge {branch}"
 
 
 def _release(change: dict[str, Any]) -> str:
@@ -210,12 +215,18 @@ def table(call: Call, changes: list[dict[str, Any]]) -> None:
             age(now - change["revisions"][-1]["at"]),
             change["title"],
             change["branch"],
-            change["why"]
-            or (f"as {change['commit'][:10]}{_undone(change)}" if is_landed(change) else "-"),
+            change["why"] or _landed_as(change) or "-",
         )
         for change in changes
     ]
     render.table(call, ("ID", "IS", "FOR", "CHANGE", "BRANCH", "WHY"), lines, grow=5, spare=(4,))
+
+
+def _landed_as(change: dict[str, Any]) -> str:
+    if not is_landed(change):
+        return ""
+    where = f"as {change['commit'][:10]}"
+    return f"undone by {change['undone_by']}, {where}" if change["undone_by"] else where
 
 
 def _special(change: dict[str, Any]) -> list[str]:

@@ -44,6 +44,14 @@ def data_of(named: str, windlass: str) -> tuple[bytes, str]:
     )
 
 
+def is_there(named: str, windlass: str) -> bool:
+    """Whether a pipeline is there that somebody names."""
+    try:
+        return bool(data_of(named, windlass)) if named != _STDIN else False
+    except WindlassError:
+        return False
+
+
 def read(named: str, windlass: str) -> Pipeline:
     """A pipeline by its file or name, with what its roles say about results."""
     data, origin = data_of(named, windlass)

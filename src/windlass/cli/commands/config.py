@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentParser
 from typing import Any
 
@@ -109,13 +108,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_shown, value)) or "-"
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{k} = {_in_table(v)}' for k, v in value.items() if v)} }}"
+        from windlass.core import config_values  # noqa: PLC0415 - with msgspec, too slow for help
+
+        return config_values.written(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return "-" if value in (None, "") else str(value)
-
-
-def _in_table(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else _shown(value)

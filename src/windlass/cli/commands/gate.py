@@ -17,7 +17,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import gate_run
+from windlass.cli import gate_run, render
 from windlass.cli.call import Call
 from windlass.core.gate.verdicts import EXIT_CODES
 from windlass.core.printable import printable_line
@@ -74,9 +74,8 @@ def _show(call: Call) -> int:
         call.say(f'  wl new --land "make {target} green"; to judge it anew: wl gate run --fresh')
     if gate["waiting"]:
         keys = ", ".join(gate["waiting"])
-        call.say(
-            f"  you have not accepted {keys}: it counts in a box alone, and setup has no network"
-        )
+        said = f"{keys}: so it counts in a box alone, and setup has no network"
+        call.say(render.folded(call, "  you have not accepted ", said, indent=4))
         call.say(f"  to look at that and accept it: wl trust {' '.join(gate['waiting'])}")
     return EXIT_CODES[outcome] if outcome else 0
 

@@ -134,7 +134,7 @@ def _tell_found(call: Call, look: dict[str, Any]) -> None:
     if look["has_gate"]:
         call.tell("  it has a gate, which stays as it is")
     for sentence in look["proposals"]["why"] if not look["has_gate"] else ():
-        call.tell(f"  found: {printable_line(sentence)}")
+        call.tell(f"  {'found: ' if look['proves'] else ''}{printable_line(sentence)}")
     if not look["proves"]:
         for line in ("no gate is proposed: nothing says when a tree is good", *_NO_GATE):
             call.tell(f"  {line}")
@@ -165,7 +165,7 @@ def _leave(call: Call, look: dict[str, Any]) -> int:
     call.tell(f"  {printable_line(done['config'])} {word}")
     if look["proposals"]["files"]:
         call.tell("  wl init --accept writes and commits what is proposed")
-    _close(call, done)
+    _close(call, done, lands=look["proves"])
     return 0
 
 
@@ -201,7 +201,7 @@ def _set_up(call: Call, look: dict[str, Any], where: dict[str, Any]) -> int:
     _say_written(call, done)
     if outcome:
         _say_outcome(call, look, outcome)
-    _close(call, done)
+    _close(call, done, lands=look["proves"])
     return _exit_code(done, outcome)
 
 
@@ -291,12 +291,13 @@ def _unseen(call: Call) -> list[str]:
     return [name for name in sorted(os.environ) if _REGISTRY.fullmatch(name) and name not in given]
 
 
-def _close(call: Call, done: dict[str, Any]) -> None:
+def _close(call: Call, done: dict[str, Any], *, lands: bool) -> None:
     if done["push"]:
         call.tell(f"  nothing lands before the remote has this commit: {done['push']}")
     for line in untrusted_lines.lines(done["waiting"]):
         call.tell(f"  {line}")
-    call.tell('  wl new "what to do" starts an agent; wl merge BRANCH lands a branch of yours')
+    more = "; wl merge BRANCH lands a branch of yours" if lands else ""
+    call.tell(f'  wl new "what to do" starts an agent{more}')
 
 
 def _exit_code(done: dict[str, Any], run: dict[str, Any] | None) -> int:

@@ -65,8 +65,8 @@ def _change(call: Call) -> int:
     change: dict[str, Any] = call.ask("change.undo", change=args.change, **why)
     if change["state"] == "dropped":
         call.data(change)
-        call.tell(f"{change['id']} is taken back: {printable_line(change['target'])} is at")
-        call.tell(f"  {(change['was'] or '')[:10]}, where it was before")
+        target, was = printable_line(change["target"]), (change["was"] or "")[:10]
+        call.tell(f"{change['id']} is taken back: {target} is at {was}, where it was before")
         return 0
     if change["state"] in ("queued", "gating") and not args.no_wait:
         call.progress(f"{change['id']} takes it back")
