@@ -33,7 +33,7 @@ STEPS = [
 _OPERATIONS = (
     *Schedules(NOTHING, NOTHING).operations(),
     *RunSteps(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, wake=NOTHING).operations(),
-    *RunEndings(NOTHING, NOTHING).operations(),
+    *RunEndings(NOTHING, NOTHING, NOTHING, NOTHING).operations(),
 )
 _NOW = ("run.begin.start.after", "run.close.keep.before", "run.submit.propose.after")
 """Three of them at once; the others in the long runs."""

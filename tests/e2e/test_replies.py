@@ -207,6 +207,15 @@ def run(ask: Asker, ground: Ground) -> None:
     assert not ask("run", driver="standin")["joined"]
     assert ask("runs.wait", after=ask("runs")["at"])["is_over"]
     assert ask("runs")["tasks"] == []
+    assert ask("task", task="API-1")["marker"] == "N"
+    assert ask("task.retry", task="api-1")["marker"] == " "
+    ask("run", driver="standin", tasks=["API-1"])
+    assert ask("run.pause", paused=True)["paused"]
+    assert ask("task.drop", task="API-1")["task"] == "API-1"
+    assert not ask("run.pause", paused=False)["paused"]
+    while not ask("runs.wait", after=ask("runs")["at"])["is_over"]:
+        pass
+    assert ask("task", task="API-1")["marker"] == "N"
     board.unlink()
 
 

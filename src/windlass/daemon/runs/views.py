@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -86,6 +87,7 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "job": None,
         "is_over": True,
         "workers": 0,
+        "paused": False,
         "problem": "",
         "blocked": [],
         "tasks": [],
@@ -110,9 +112,10 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "job": job.id,
         "is_over": job.status != "open",
         "workers": state.workers,
+        "paused": state.paused,
         "problem": state.problem,
         "blocked": list((job.result or {}).get("blocked", [])),
-        "tasks": [_task(each, names) for each in found.values()],
+        "tasks": [task_run(each, names) for each in found.values()],
         "at": newest,
         "events": told,
     }
@@ -127,7 +130,8 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
     ]
 
 
-def _task(job: Job, names: dict[Uid, str]) -> TaskRunView:
+def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
+    """A run as faces see it."""
     state, over = convert(job.state, RunState), job.result or {}
     is_over = job.status != "open"
     doing = str(over.get("outcome", "failed")) if is_over else _STATES[state.stage]
