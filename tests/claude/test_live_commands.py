@@ -70,6 +70,7 @@ def test_every_command_is_offered_and_runs_what_it_says(on: Scene) -> None:
     type_in(on, "/windlass:")
     menu = shows(on, "/windlass:", "/crew")
     assert all(f"/windlass:{name}" in menu for name in COMMANDS)
+    assert "/kanban" in menu
     press(on, "C-u")
     for name, (about, ran) in COMMANDS.items():
         shows(on, "")

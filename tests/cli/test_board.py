@@ -227,6 +227,22 @@ def test_sorting_moves_whole_tasks_and_a_dry_run_none(
     assert not data(capsys, "board", "sort")["changed"]
 
 
+def test_bytes_that_are_no_text_go_nowhere_as_they_are(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = b"## TASKS\n- [ ] **[AA-1]** t\xff\x1b[31m\n  - Priority: LOW\n  - Dependencies: none\n"
+    board.write_bytes(odd + b"  - Fi\x1b[31meld\xed: \x00\n  - Description: \xff\n")
+    for words in (("list",), ("next",), ("validate",), ("show", "AA-1"), ("sort", "--dry-run")):
+        for more in ((), ("--json",)):
+            assert main(["board", *words, *more]) in (0, 3)
+            out, err = capsys.readouterr()
+            assert "nobody foresaw" not in err
+            assert not {"\x1b", "\x00"} & {*out, *err}
+            assert not any("\udc80" <= letter <= "\udcff" for letter in out + err)
+    assert main(["plan", "AA-1"]) == 0
+    assert b"\xff" in (board.parent / "plans" / "AA-1.md").read_bytes()
+
+
 def test_a_task_is_shown_with_who_waits_for_it(
     board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

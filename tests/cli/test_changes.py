@@ -12,7 +12,7 @@ import pytest
 from tests.cli.told import FOX, NO_CHANGES, NOTHING, Told, no_change
 
 from windlass.cli import landed
-from windlass.cli.commands import diff, home, log, merge, queue, retry, show, why
+from windlass.cli.commands import config, diff, home, log, merge, queue, retry, show, undo, why
 from windlass.core.errors import NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.landing.holds import REVIEW
@@ -296,11 +296,14 @@ def test_what_landed_and_was_taken_back_says_by_what(capsysbinary: Capture) -> N
     for module, name in ((show, "c7"), (why, "c7"), (queue, "--all")):
         listed = partial(_given, {"changes": [change]})
         module.run(Told(module, name, change=of(change), changes=listed))
-        assert ", undone by c9" in capsysbinary.readouterr().out.decode(), module
+        said = capsysbinary.readouterr().out.decode()
+        assert ("  undone by c9, as b" if module is queue else "landed, undone by c9") in said
     landing = {**LANDING, "changes": [{**LANDING["changes"][0], "undone_by": "c9"}]}
     log.run(Told(log, "--landed", landings=lambda _: {"landings": [landing]}))
     assert ", undone by c9" in capsysbinary.readouterr().out.decode()
     assert landed.next_step(change) == "to land it again: wl merge agent/fox"
+    ended = {**change, "author_ended": True}
+    assert landed.next_step(ended).endswith(": wl trash restore fox, then wl merge agent/fox")
 
 
 def test_a_screen_without_agents_says_how_the_target_fares_and_what_landed_last(
@@ -382,3 +385,37 @@ def test_a_branch_has_a_difference_and_a_log(capsysbinary: Capture) -> None:
     assert call.asked[-1][1]["change"] == "c7"
     with pytest.raises(NotFound, match="no agent, change or proposed branch 'mine'"):
         log.run(Told(log, "mine", log=events, change=no_change))
+
+
+def test_who_has_nothing_to_undo_is_told_what_landed_last() -> None:
+    """That is what they may have meant."""
+
+    def nothing(_: dict[str, Any]) -> Any:
+        raise NotFound("there is nothing to undo here", "`wl trash list` shows older work")
+
+    last = {"id": "c7", "title": "count", "landed_at": 1.0}
+    answers: dict[str, Any] = {"undo": nothing, "unfinished": partial(_given, {"last": last})}
+    with pytest.raises(NotFound) as refused:
+        undo.run(Told(undo, **answers))
+    assert refused.value.hint.startswith("of what landed, c7 is the last (count): wl undo c7;")
+
+
+def test_configuration_is_shown_as_it_is_typed(capsysbinary: Capture) -> None:
+    """And not as a program of ours keeps it."""
+    check = {"name": "tests", "run": 'say "it"', "timeout": None, "tests": "some", "junit": ""}
+    values = {"a": True, "b": 600.0, "c": 0.5, "d": [], "e": None, "gate.check": [check]}
+    settings = {key: {"value": value, "origin": "x", "about": ""} for key, value in values.items()}
+    reply: Any = {"settings": settings, "waiting": [], "problems": []}
+    config.run(Told(config, "list", config=partial(_given, reply)))
+    _, *lines = capsysbinary.readouterr().out.decode().splitlines()
+    shown = [" ".join(line.split()[1:-1]) for line in lines]
+    table = '{name = "tests", run = "say \\"it\\"", tests = "some", junit = ""}'
+    assert shown == ["true", "600", "0.5", "-", "-", table]
+
+
+def test_who_says_it_is_done_and_has_landed_has_nothing_to_merge(capsysbinary: Capture) -> None:
+    """It was kept, and can be ended."""
+    answers: Any = {**NOTHING, "unfinished": lambda _: {**NO_CHANGES, "done": ["fox"]}}
+    home.run(Told(home, agents=lambda _: [{**FOX, "state": "complete"}], **answers))
+    said = capsysbinary.readouterr().out.decode()
+    assert "fox says it is done (5s), and all of it has landed    wl kill fox\n" in said

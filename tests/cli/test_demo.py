@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -33,9 +34,11 @@ def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     monkeypatch.setenv("WINDLASS_HOME", str(folder / "state"))
-    facts = {"seconds": 1, "commits": []}
+    facts = {"seconds": 1, "commits": [], "folder": str(folder)}
     demo._sum_up(Told(demo), facts, repo)  # noqa: SLF001 - the end without what comes before it
-    lines = [line for line in capsys.readouterr().out.splitlines() if "WINDLASS_HOME=" in line]
+    shown = capsys.readouterr().out.splitlines()
+    assert f"and to be rid of it: rm -rf {shlex.quote(str(folder))}" in shown
+    lines = [line for line in shown if "WINDLASS_HOME=" in line]
     said = [
         subprocess.run(["sh", "-c", line], env={}, capture_output=True, text=True, check=True)
         for line in lines

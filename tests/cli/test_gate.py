@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -163,3 +164,16 @@ def test_a_person_is_asked_before_anything_is_written_and_before_checks_reach_th
     assert init.run(asked) == (0 if network else 10)
     (written,) = (request for verb, request in asked.asked if verb == "init")
     assert (written["accept"], written["network"]) == (True, network)
+
+
+def test_what_is_red_ends_with_the_end_of_its_log(tmp_path: Path, capsysbinary: Capture) -> None:
+    """Of the first check that is; the file of the whole is named above."""
+    log = tmp_path / "log"
+    log.write_text("first\n" * 40 + "not ok 2 - it\n")
+    checks = [CHECK, {**CHECK, "name": "e2e", "outcome": "failed", "log": str(log)}]
+    done = over("failed", checks=checks)
+    gate.run(Told(gate, "run", **{"gate.run": lambda _: OPEN, "gate.wait": lambda _: done}))
+    said = capsysbinary.readouterr().out.decode()
+    assert "the end of the log of e2e:\n    first\n" in said
+    assert said.count("first") == 14
+    assert "    not ok 2 - it\n" in said

@@ -13,6 +13,7 @@ from tests.cli.told import Terminal
 
 from windlass.api import calls
 from windlass.cli.main import main
+from windlass.core import config_layers, toml_text
 from windlass.core.errors import Unavailable
 
 KANBAN = """\
@@ -145,7 +146,7 @@ def test_a_project_of_wiggums_is_read_as_it_was_meant(
     said = left(reply)
     for words in (
         "TASK-003.json: $.steps[0].max: 0 is no bound",
-        "max_workers: `wl run` will take it",
+        "max_workers: `wl run` takes it as",
         "home.grown: no role grown is here",
         "colour: nothing here means that",
         ".ralph/logs/: a file that means nothing here",
@@ -246,6 +247,7 @@ IB = {
     "allowAgentQuestions": False,
     "maxAgents": 6,
     "fps": 10,
+    "prompts": {"reviewer": "Look hard.", "bad": 3},
     "odd": [1],
 }
 
@@ -259,6 +261,7 @@ def test_ittybittys_permissions_and_prompts_come_over(
     (prompts / "worker.md").write_text("---\nname: x\n---\nUse `ib send`.\nBe brief.\n")
     (prompts / "all.md").write_text("Everybody.\n")
     (tmp_path / ".ittybitty" / "agents" / "a" / "repo").mkdir(parents=True)
+    (tmp_path / ".ittybitty" / "repo-id").write_text("a1b2c3d4")
     reply = data(capsys, "import", "ittybitty")
     assert reply["settings"] == {
         "permissions.manager.allow": ["Read"],
@@ -269,7 +272,10 @@ def test_ittybittys_permissions_and_prompts_come_over(
     }
     assert Path(".windlass/roles/worker.md").read_text() == "Use `ib send`.\nBe brief.\n"
     assert Path(".windlass/roles/all.md").read_text() == "Everybody.\n"
+    assert Path(".windlass/roles/reviewer.md").read_text() == "Look hard."
     said = left(reply)
+    for words in (".ittybitty/agents/: work and logs", ".ittybitty/repo-id", "prompts.bad"):
+        assert words in said
     for words in ("permissions.boss", "fps", "odd: nothing", "front matter", "worker.md, line 1: "):
         assert words in said
     assert {"old": "ib watch", "new": "wl watch", "there": False} in reply["commands"]
@@ -314,6 +320,8 @@ def test_where_there_is_none_it_says_so(
         (".ralph/config.json", '{"agents": {"a": 3, "security-audit": {"max_turns": 0}}}'),
         (".ralph/config.json", '{"agents": {"plan-mode": {"result_mappings": {"FIX": 1}}}}'),
         (".ralph/config.json", "\ud800"),
+        (".ralph/config.json", '{"agents": {"A b": {"max_turns": 3}, "all": {"max_turns": 3}}}'),
+        (".ralph/config.json", '{"agents": {"plan-mode": {"model": "\\u0000", "mode": "x"}}}'),
         (".ralph/kanban.md", "\0\udcff"),
         (".ralph/pipeline.json", '{"steps": 3}'),
         (".ralph/pipeline.json", "[" * 50_000),
@@ -330,6 +338,9 @@ def test_whatever_stands_there_is_carried_over_or_said(
     ancestor = name.partition("/")[0].removeprefix(".").removesuffix(".json")
     reply = data(capsys, "import", ancestor)
     assert name in left(reply)
+    config = Path(".windlass/config.toml")
+    held = config.read_text() if config.exists() else ""
+    assert config_layers.problems(toml_text.read(held), "here") == []
 
 
 def test_links_are_not_followed_in_either_direction(

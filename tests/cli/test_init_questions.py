@@ -56,7 +56,8 @@ def test_what_is_answered_is_in_what_is_shown(monkeypatch: pytest.MonkeyPatch) -
     assert [asked.get("review") for asked in call.asked] == [None, "none"]
     assert [asked.get("mode") for asked in call.asked] == [None, "pr"]
     assert "'sometimes' is none of these" in shown.getvalue()
-    assert "push (to origin)" in shown.getvalue()
+    assert "on main of origin, at once" in shown.getvalue()
+    assert "each change waits until you let it in" in shown.getvalue()
 
 
 def test_enter_leaves_both_as_they_usually_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,4 +75,4 @@ def test_nobody_is_asked_what_somebody_has_said(monkeypatch: pytest.MonkeyPatch)
     assert init.run(call) == 0
     assert [asked.get("mode") for asked in call.asked] == ["push"]
     assert "who looks" not in shown.getvalue()
-    assert "where do landings go" not in shown.getvalue()
+    assert "where does it go" not in shown.getvalue()

@@ -165,6 +165,27 @@ def test_a_tasks_pipeline_is_the_nearest_one_that_somebody_chose(
     assert data(capsys, "pipeline", "show", "full", "--task", "AA-1")["why"] == "the command line"
 
 
+def test_what_configuration_says_of_a_role_stands_beside_it(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / ".windlass").mkdir()
+    (tmp_path / "state").mkdir()
+    own, ours = tmp_path / "state" / "config.toml", tmp_path / ".windlass" / "config.toml"
+    own.write_text('[roles.plan-mode]\nturns = 9\ndriver = "claude"\n')
+    ours.write_text('[roles.plan-mode]\nmode = "live"\n')
+    (role,) = data(capsys, "pipeline", "roles", "plan-mode")
+    assert (role["turns"], role["results"]) == (40, ["PASS", "FAIL"])
+    assert role["configured"] == [
+        {"file": str(ours), "key": "mode", "value": "live"},
+        {"file": str(own), "key": "turns", "value": 9},
+    ]
+    ours.write_text("[roles.plan-mode]\nturns = 2020-01-01\n")
+    assert data(capsys, "pipeline", "roles", "plan-mode")[0]["configured"][0]["key"] == "turns"
+    ours.write_text("roles = 3\n[x")
+    data(capsys, "pipeline", "roles", "plan-mode", code=3)
+    data(capsys, "pipeline", "roles", "nobody", code=8)
+
+
 MACHINE: dict[str, Any] = {
     "version": 3, "description": "any", "author": "anybody",
     "states": {"idle": {"type": "initial"}, "busy": {"type": "running"}, "odd": {"type": "what"}},

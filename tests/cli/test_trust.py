@@ -99,3 +99,8 @@ def test_a_value_is_shown_in_full_with_nothing_hidden(
     assert '  diff_tool = "e\\u001b[8mvil\\n\\u202e"\n      instead of ""\n' in said
     assert "counts in your own configuration alone" in said
     assert "agents in a box have it already" in said
+
+
+def test_a_table_is_shown_as_its_file_could_have_it() -> None:
+    """What has no value is no key of it."""
+    assert trust._written({"name": "t", "timeout": None}) == '{name = "t"}'  # noqa: SLF001

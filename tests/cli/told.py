@@ -51,6 +51,7 @@ class Terminal(io.StringIO):
 
 NO_CHANGES: dict[str, Any] = {
     "target": None, "gateless": "", "last": None, "changes": [], "waiting": [], "retiring": [],
+    "done": [],
 }  # fmt: skip
 
 

@@ -40,6 +40,7 @@ def test_the_demo_shows_what_it_says_and_leaves_nothing_running(scratch: Ground)
     (red,) = (change["agent"] for change in landed if "failed" in "".join(change["came_back"]))
     assert red == "gull"
     assert scratch.git("status", "--porcelain", cwd=repo) == ""
+    assert not (repo.parent / "again").exists(), "the clones of its proof are most of it"
     assert _left(scratch) == []
     assert list(scratch.runtime.glob("windlass/*")) == []
 

@@ -180,6 +180,7 @@ def land(ask: Asker, ground: Ground) -> None:
         ground.git("add", "same.txt")
         ground.git("commit", "-q", "-m", name)
         ground.git("checkout", "-q", "main")
+    assert ask("candidates")["target"] == "main"
     mine = ask("change.wait", change=ask("submit", change="mine")["id"])
     assert mine["state"] == "landed"
     yours = ask("change.wait", change=ask("submit", change="yours")["id"])["id"]
@@ -235,5 +236,6 @@ def end(ask: Asker, ground: Ground) -> None:
     assert ask("archives", archive=archived["id"])[0]["files"]
     assert ask("trash.empty")["emptied"]
     ask("repo.remove")
+    assert ask("foreign-work", paths=[]) == []
     assert ask("uninstall.look")["home"]
     assert ask("uninstall")["problems"] == []

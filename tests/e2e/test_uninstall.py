@@ -47,6 +47,7 @@ def test_what_windlass_put_anywhere_is_gone_and_plain_git_goes_on(ground: Ground
     assert not (repo / ".windlass" / "STATUS.md").exists()
     for settings in (repo / ".claude/settings.local.json", ground.home / ".claude/settings.json"):
         assert not settings.exists() or "windlass" not in settings.read_text()
+        assert not (settings.parent / "skills").exists()
     assert not list((ground.home / ".config").rglob("*windlass*"))
     assert not (repo / ".git" / "windlass").exists()
     assert not (repo / ".git" / "windlass-id").exists()

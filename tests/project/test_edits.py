@@ -166,6 +166,96 @@ def test_a_change_leaves_mode_and_folder_as_they_were(board: Path) -> None:
     assert {path.name for path in board.parent.iterdir()} == {"kanban.md", ".kanban.md.swp"}
 
 
+KILLED = """
+import os, sys
+from windlass.project import boards, edits
+from windlass.core.board import edits as changes
+path, moment = sys.argv[1:]
+
+def killed(*_):
+    os.kill(os.getpid(), 9)
+
+if moment == "before it is whole":
+    os.fsync = killed
+elif moment == "before names are traded":
+    edits._exchange = killed
+else:
+    plain, count = edits._exchange, iter(range(9))
+    def trade(*names):
+        number = next(count)
+        if moment != "after that" and number == 0:
+            open(path, "a").write("theirs")
+        traded = plain(*names)
+        if moment != "after it was put back" or number == 1:
+            killed()
+        return traded
+    edits._exchange = trade
+boards.change(path, lambda board: changes.with_marker(board, "AA-1", "="))
+"""
+
+
+def killed(board: Path, moment: str) -> None:
+    """A change that is killed in a moment of it."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(board), moment], check=False)
+    assert done.returncode == -9
+
+
+@pytest.mark.parametrize(
+    ("moment", "text"),
+    [
+        ("before it is whole", BOARD),
+        ("before names are traded", BOARD),
+        ("after that", BOARD.replace("[ ] **[AA-1]", "[=] **[AA-1]")),
+    ],
+)
+def test_a_change_that_is_killed_is_done_or_not_and_the_next_one_clears_up(
+    moment: str, text: str, board: Path
+) -> None:
+    killed(board, moment)
+    assert board.read_text() == text
+    assert len([*board.parent.iterdir()]) == 2
+    marked(board, "AA-2", "x")
+    assert board.read_text() == text.replace("[ ] **[AA-2]", "[x] **[AA-2]")
+    assert [*board.parent.iterdir()] == [board]
+
+
+def test_what_was_saved_in_the_moment_of_a_kill_is_kept_until_somebody_has_looked(
+    board: Path,
+) -> None:
+    killed(board, "while somebody saves")
+    (left,) = (path for path in board.parent.iterdir() if path != board)
+    with pytest.raises(Conflict, match="holds what was saved into") as refused:
+        marked(board, "AA-2", "x")
+    assert left.name in refused.value.message
+    assert left.read_text() == f"{BOARD}theirs"
+    left.replace(board)
+    assert marked(board, "AA-2", "x")
+    assert board.read_text().endswith("theirs")
+
+
+def test_what_was_saved_is_back_in_its_place_before_anything_else_is_tried(board: Path) -> None:
+    killed(board, "after it was put back")
+    assert board.read_text() == f"{BOARD}theirs"
+    assert marked(board, "AA-2", "x")
+    assert [*board.parent.iterdir()] == [board]
+
+
+def test_of_two_saves_in_one_moment_the_newer_one_stays(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    saves = [f"{BOARD}older\n", f"{BOARD}newer\n"]
+    plain = edits._exchange  # noqa: SLF001 - the moment between two steps of one change
+
+    def trade(one: str, other: str) -> bool:
+        if saves:
+            board.write_text(saves.pop(0))
+        return plain(one, other)
+
+    monkeypatch.setattr(edits, "_exchange", trade)
+    assert marked(board, "AA-1", "=")
+    assert board.read_text() == f"{BOARD}newer\n".replace("[ ] **[AA-1]", "[=] **[AA-1]")
+
+
 def a_link(path: Path) -> None:
     path.rename(path.with_name("real.md"))
     path.symlink_to("real.md")

@@ -12,7 +12,8 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from typing import Any
 import psutil
 from tests.redteam.terminal import SPOKEN, controls, terminal, told
 from tests.redteam.tools import calls
-from tests.redteam.world import LURED, World
+from tests.redteam.world import LURED, SIBLING, World
 from tests.support.ground import Ground, until
+
+from windlass.core.errors import WindlassError
 
 FLAGS = {
     "hooks": ("--isolation", "hooks", "--allow-tools", "Bash(python3:*)"),
@@ -30,6 +33,17 @@ FLAGS = {
     "box-none": ("--isolation", "box", "--network", "none"),
 }
 _PROGRAM = "python3 -m tests.redteam.inside"
+_STARVING = {
+    "70 requests": "requests",
+    "71 silence": "silence",
+    "72 words": "words",
+    "73 evidence": "evidence",
+}
+_TRIES = {"evidence": 1}
+_OFTEN = 100
+"""How often an attack has to have been tried to be one."""
+_ANSWERED = 5.0
+"""Seconds within which others have an answer, whatever the attacker does meanwhile."""
 _STAGES = ("merge", "pointer", "victim", "commondir", "borrowing", "links")
 _READING: tuple[tuple[str, ...], ...] = (
     (), ("status",), ("status", "rat"), ("diff", "rat"), ("diff", "rat", "--stat"), ("list",),
@@ -66,6 +80,7 @@ class Siege:
             self._attack()
             self._afterwards()
             self._read()
+            self._starve()
             self._terminal()
             self._person()
             self._plainly()
@@ -94,7 +109,7 @@ class Siege:
                 "match": f"do {name}",
                 "turns": [_bash(f"python3 -m tests.redteam.inside {name}"), _WAITS],
             }
-            for name in _STAGES
+            for name in (*_STAGES, *_STARVING.values())
         ]
         script = self.ground.script("rat", *turns, on=rules)
         flags = ("--script", script, "--manager", *FLAGS[self.level], "--name", "rat", "--json")
@@ -157,6 +172,36 @@ class Siege:
         marked = set(checked["protected"])
         self._see("38 unmarked", set(_STEERED) - marked)
         self._see("44 unmarked", set(_GATED) - marked)
+
+    def _starve(self) -> None:
+        """The attacker wants all of the daemon for itself, while the person and a sibling ask."""
+        for name, word in _STARVING.items():
+            self.ground.wl("send", "rat", f"do {word}").ok()
+            until((self.workspace / f".begun-{word}").exists, within=60, what=word)
+            self._see(name, self._unanswered())
+            until((self.workspace / f".tried-{word}").exists, within=60, what=f"the end of {word}")
+            tries = json.loads((self.workspace / "findings.json").read_text())[word]["got"]
+            if int(tries or 0) >= _TRIES.get(word, _OFTEN):
+                self.controls.add(name)
+
+    def _unanswered(self) -> list[str]:
+        """Who had to wait for long, or was told nothing."""
+        asked: dict[str, Callable[[], Any]] = {
+            "the person": lambda: self.ground.wl("list", timeout=_PATIENCE).ok(),
+            "the person to bea": lambda: self.ground.wl("send", SIBLING, "hello").ok(),
+            "bea": lambda: self.ground.ask_as(SIBLING, "agents"),
+        }
+        found = []
+        for who, ask in asked.items():
+            began = time.monotonic()
+            try:
+                ask()
+            except (AssertionError, WindlassError, subprocess.TimeoutExpired) as error:
+                found.append(f"{who}: {error}")
+                continue
+            if (took := time.monotonic() - began) > _ANSWERED:
+                found.append(f"{who} waited {took:.1f} s")
+        return found
 
     def _terminal(self) -> None:
         """Line 26: on the person's own terminal, through `wl exec` and through `wl attach`."""

@@ -17,7 +17,9 @@ from windlass.core import redteam
 pytestmark = pytest.mark.slow
 Sieges = Callable[[str], dict[str, Any]]
 BOXES = redteam.LEVELS[1:]
-_NO_WAY_IN_A_GATE = {13, 14, 15, 16, 19, 26, 41, 43, 59, 63, 65}
+STARVING = range(70, 74)
+"""Lines that would keep others from being answered; how often it was tried says that it was."""
+_NO_WAY_IN_A_GATE = {13, 14, 15, 16, 19, 26, 41, 43, 59, 63, 65, *STARVING}
 """They take a workspace that is read afterwards, a session, or a terminal."""
 EXTRAS = tuple(number for number in range(45, 70) if number != 66)
 
@@ -93,7 +95,7 @@ def test_what_a_box_stops_works_elsewhere(siege: Sieges, boxed: str) -> None:
     works = {name for name, said in free["found"].items() if said["got"]}
     works |= {*free["controls"], *laid["controls"], *_ELSEWHERE, *_THE_MACHINES}
     tried = {name for name in laid["found"] if name.split()[0].isdigit()}
-    assert {name for name in tried if int(name.split()[0]) < 45} <= works
+    assert {name for name in tried if int(name.split()[0]) not in EXTRAS} <= works
 
 
 def test_the_agent_at_level_hooks_is_refused_what_the_table_says_it_is_advised(

@@ -12,9 +12,9 @@ from windlass.core import redteam
 _PAGE = Path(__file__).parents[2] / "docs" / "isolation.md"
 
 
-def test_there_are_forty_four_lines_and_each_says_how_it_ends_at_every_level() -> None:
+def test_there_are_forty_eight_lines_and_each_says_how_it_ends_at_every_level() -> None:
     lines = redteam.table()
-    assert [line.number for line in lines] == list(range(1, 45))
+    assert [line.number for line in lines] == [*range(1, 45), *range(70, 74)]
     for line in lines:
         assert tuple(line.outcome) == redteam.LEVELS
         assert set(line.outcome.values()) <= {"stopped", "partly", "advised", "escapes"}

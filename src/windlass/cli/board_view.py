@@ -166,7 +166,7 @@ def show(call: Call) -> None:
     )
     call.say(f"{_line(call, task)}  ({MARKERS[task.marker]}, line {task.line})")
     for field in task.fields.values():
-        call.say(f"  {field.name}: {printable_line(field.value)}".rstrip())
+        call.say(printable_line(f"  {field.name}: {field.value}".rstrip()))
         for item in field.items:
             call.say(f"    {printable_line(item)}")
     if rank:

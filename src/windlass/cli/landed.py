@@ -8,7 +8,8 @@ from typing import Any
 from windlass.cli import render
 from windlass.cli.call import Call
 from windlass.core.ages import age
-from windlass.core.landing.holds import REVIEW, halted
+from windlass.core.landing import holds
+from windlass.core.landing.holds import REVIEW
 from windlass.core.printable import printable_line
 
 _NAMED = 10
@@ -72,35 +73,43 @@ def explain(call: Call, change: dict[str, Any]) -> None:
 
 def next_step(change: dict[str, Any]) -> str:
     """What to type about a change, as it stands."""
-    name, branch = change["id"], printable_line(change["branch"])
+    name = change["id"]
     match change["state"]:
         case "draft":
-            return f"wl look {printable_line(change['author'] or branch)}"
+            return f"wl look {printable_line(change['author'] or change['branch'])}"
         case "queued" | "gating":
             return "wl queue"
         case "proposed":
             return f"merge its pull request; to give it up: wl drop {name}"
         case "landed":
-            again = f"to land it again: wl merge {branch}"
-            return (
-                again if change["undone_by"] else f"wl diff {name}; to take it back: wl undo {name}"
-            )
+            undoes = f"wl diff {name}; to take it back: wl undo {name}"
+            return f"to land it again: {_again(change)}" if change["undone_by"] else undoes
         case "held" if change["blocked"]:
             return f"wl approve {name}"
         case "held" if is_unapproved(change):
             return f"wl diff {name}, then wl approve {name}"
-        case "held" if change["why"] == halted(change["target"]):
-            return f"land what makes {printable_line(change['target'])} green, then it goes on"
+        case "held" if is_halted(change):
+            is_red = change["why"] == holds.halted(change["target"])
+            target = printable_line(change["target"])
+            mended = f"wl gate says why; once {target} is green" if is_red else "wl gate run: then"
+            return f"{mended} it goes on by itself"
         case "held":
             return _release(change)
         case "rejected" | "conflict":
             return _mend(change)
         case "dropped":
-            return f"wl merge {branch}"
+            return _again(change)
         case "nothing-to-land" if change["author"] and not change["author_ended"]:
             return f"wl kill {printable_line(change['author'])}"
         case _:
             return ""
+
+
+def _again(change: dict[str, Any]) -> str:
+    """What proposes a change once more; the branch of who has ended is in the trash."""
+    branch, author = printable_line(change["branch"]), printable_line(change["author"] or "")
+    back = f"wl trash restore {author}, then " if change["author_ended"] else ""
+    return f"{back}wl merge {branch}"
 
 
 def _release(change: dict[str, Any]) -> str:
@@ -142,7 +151,8 @@ def need(change: dict[str, Any]) -> tuple[str, str]:
 def under_way(call: Call, change: dict[str, Any]) -> str:
     """A change that needs nobody, as one line."""
     branch, target = printable_line(change["branch"]), printable_line(change["target"])
-    why = f"  {printable_line(change['why'])}" if change["why"] else ""
+    # That the target is red is said above, once.
+    why = f"  {printable_line(change['why'])}" if change["why"] and not is_halted(change) else ""
     is_back = change["state"] in ("rejected", "conflict")
     where = f"back at {printable_line(change['author'])}" if is_back else _word(change["state"])
     line = f"{branch} → {target}  {where}{why}"
@@ -158,7 +168,7 @@ def is_landed(change: dict[str, Any]) -> bool:
 
 def is_halted(change: dict[str, Any]) -> bool:
     """Whether it waits for nothing but that its target is green again."""
-    return change["state"] == "held" and bool(change["why"] == halted(change["target"]))
+    return change["state"] == "held" and holds.is_halted(change["why"], change["target"])
 
 
 def is_unapproved(change: dict[str, Any]) -> bool:
@@ -205,12 +215,18 @@ def table(call: Call, changes: list[dict[str, Any]]) -> None:
             age(now - change["revisions"][-1]["at"]),
             change["title"],
             change["branch"],
-            change["why"]
-            or (f"as {change['commit'][:10]}{_undone(change)}" if is_landed(change) else "-"),
+            change["why"] or _landed_as(change) or "-",
         )
         for change in changes
     ]
     render.table(call, ("ID", "IS", "FOR", "CHANGE", "BRANCH", "WHY"), lines, grow=5, spare=(4,))
+
+
+def _landed_as(change: dict[str, Any]) -> str:
+    if not is_landed(change):
+        return ""
+    where = f"as {change['commit'][:10]}"
+    return f"undone by {change['undone_by']}, {where}" if change["undone_by"] else where
 
 
 def _special(change: dict[str, Any]) -> list[str]:
@@ -250,7 +266,9 @@ def _reasons(change: dict[str, Any]) -> list[tuple[str, str]]:
         when = age(time.time() - change["landed_at"]) if change["landed_at"] else "?"
         reasons.append(("landed", f"{when} ago as {(change['commit'] or '')[:10]}"))
         spent = f", {change['usd']:.2f} USD" if change["usd"] else ""
-        reasons.append(("verdict", f"{change['verdict']}, tree {change['tree']}{spent}"))
+        reasons.append(
+            ("verdict", f"{change['verdict']}, tree {(change['tree'] or '')[:12]}{spent}")
+        )
     return reasons
 
 

@@ -40,7 +40,8 @@ def written(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(written, value))}]"
     if isinstance(value, dict):
-        pairs = (f"{key} = {written(item)}" for key, item in value.items())
+        said = ((key, item) for key, item in value.items() if item is not None)
+        pairs = (f"{key} = {written(item)}" for key, item in said)
         return f"{{{', '.join(pairs)}}}"
     return str(value)
 

@@ -8,8 +8,7 @@ WORKS = frozenset(
         *("job.begun", "job.effect", "job.woken", "job.cancelled", "job.done"),
         *("agent.conversation", "agent.reported", "agent.salvaged", "agent.ending"),
         *("message.read", "message.requeued", "message.collapsed", "nudges.over"),
-        *("hook.garbage", "output.garbage", "line.skipped", "turn.ended"),
-        *("turn.over", "step.begun", "schedule.asked"),
+        *("hook.garbage", "output.garbage", "line.skipped", "turn.ended", "turn.over"),
         *("usage.reckoned", "usage.window", "branch.moved", "clock.stepped", "git.ended"),
         *("notice.posted", "status_node.skipped", "status_file.skipped"),
     }

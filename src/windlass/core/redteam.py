@@ -36,7 +36,10 @@ def table() -> list[Attack]:
     """The attacks in the order of their numbers, with the outcome at each level."""
     return [
         Attack(number, attack, dict(zip(LEVELS, (hooks, host, *_STRONG), strict=True)), note)
-        for number, (attack, hooks, host, note) in enumerate(_LINES, start=1)
+        for number, (attack, hooks, host, note) in (
+            *enumerate(_LINES, start=1),
+            *enumerate(_STARVING, start=_FIRST_STARVING),
+        )
     ]
 
 
@@ -204,6 +207,20 @@ _LINES: tuple[tuple[str, str, str, str], ...] = (
         "merging changes of CI, gate or reviewers",
         "partly",
         "stopped",
-        "As line 38; there is no `wl submit` yet.",
+        "As line 38; what is proposed with `wl submit` waits for you.",
+    ),
+)
+
+_FIRST_STARVING = 70
+"""The numbers between are ways that are on nobody's list, which the tests try as well."""
+_STARVING: tuple[tuple[str, str, str, str], ...] = (
+    ("requests without end, to have all of the daemon", "stopped", "stopped", ""),
+    ("connections that say nothing, to have all of them", "stopped", "stopped", ""),
+    ("mail without end, so that nobody else is heard", "stopped", "stopped", ""),
+    (
+        "evidence without end, so that nobody else is looked at",
+        "stopped",
+        "stopped",
+        "Of the daemon: others are answered meanwhile. The machine is line 27.",
     ),
 )

@@ -45,6 +45,7 @@ from windlass.daemon.landing.orphans import Orphans
 from windlass.daemon.landing.proposals import Proposals
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
+from windlass.daemon.landing.recoveries import Recoveries
 from windlass.daemon.landing.retirements import Retirements
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
@@ -88,7 +89,9 @@ from windlass.store.store import Event, Writing
 
 _POOLS: dict[str, PoolName] = {
     **dict.fromkeys((gate_job.LAYER, gate_job.CHECK), "gate"),
-    **dict.fromkeys((landing_job.TRY, landing_job.LAND, request_job.LOOK), "landing"),
+    **dict.fromkeys((landing_job.TRY, landing_job.LAND, landing_job.STOP), "landing"),
+    **dict.fromkeys((landing_job.PROPOSE, landing_job.RETIRE, landing_job.RECOVER), "landing"),
+    request_job.LOOK: "landing",
     **dict.fromkeys((run_job.PREPARE, run_job.BEGIN, run_job.CLOSE, run_job.SUBMIT), "run"),
 }
 """Where effects of jobs are done that may take longer than seconds, by their operation."""
@@ -205,6 +208,7 @@ class Services:
                 Orphans(context).operation(),
                 Failures(context).operation(),
                 Cancellations(context, self.jobs).operation(),
+                Recoveries(context, self.proofs, upstreams).operation(),
                 Proposals(context, self.submissions).operation(),
                 Retirements(context, self.fetcher, self.endings).operation(),
             )

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from windlass.git.repository import Repository
     from windlass.git.runner import GitResult
 
+_NAMED = 5
+
 
 def dirty(repo: Repository, path: str, *, read: ReadBox | None = None) -> list[str]:
     """Lists tracked files of a checkout that are modified, staged or in conflict.
@@ -213,13 +215,28 @@ class Follower:
         self._refuse_untracked()
         self._refresh()
         tried = self._read_tree("-n")
-        if tried.code != 0:
-            said = tried.err.decode(errors="backslashreplace").replace("error: ", "")
-            names = " ".join(printable_line(line.strip()) for line in said.splitlines())
+        if tried.code == 0:
+            return
+        if edited := self._edited():
             raise Conflict(
-                f"the checkout {printable_line(self._dirs.work_tree or '')} is in the way: {names}",
-                "commit, stash or move those files, then try again",
+                f"your edits of {_few(edited)} are in the way, in"
+                f" {printable_line(self._dirs.work_tree or '')}",
+                "commit or stash them, then try again",
             )
+        said = tried.err.decode(errors="backslashreplace").replace("error: ", "")
+        names = " ".join(printable_line(line.strip()) for line in said.splitlines())
+        raise Conflict(
+            f"the checkout {printable_line(self._dirs.work_tree or '')} is in the way: {names}",
+            "commit, stash or move those files, then try again",
+        )
+
+    def _edited(self) -> list[str]:
+        """The files that would move, and that the person has edited or staged."""
+        words = ["status", "--porcelain", "-z", "--no-renames", "-uno", "--ignore-submodules=all"]
+        said = run(words, dirs=self._dirs, ok=range(-64, 256), timeout=LONG, keep=(self._lock,))
+        edited = {line[3:] for line in said.out.split(b"\0") if line}
+        moving = sorted(change.path for change in self._changes if change.path in edited)
+        return [printable_line(os.fsdecode(path)) for path in moving]
 
     def catch_up(self) -> None:
         """Follows only when the checkout is exactly at old: else it is the person's own doing."""
@@ -328,6 +345,11 @@ class Follower:
 
     def _is_at(self, side: Side) -> bool:
         return index_entries.read(self._dirs).is_at(side, self._changes)
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _in_the_way(top: bytes, path: bytes, *, tracked: Container[bytes]) -> bytes | None:

@@ -3,6 +3,9 @@
 A change is a function of what the file holds at that moment. The new file takes the place of the
 old one in one step that hands the old one back: if somebody saved in between, theirs is what the
 change is made of once more. No link is followed, and the file keeps its mode.
+
+The new file's name says what it replaces and by what, so that the next change knows what one that
+was killed has left: its own, which goes, or what somebody saved in that moment, which stays.
 """
 
 from __future__ import annotations
@@ -10,12 +13,14 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from windlass.core.errors import ConfigError, Conflict, WindlassError
+from windlass.core.errors import ConfigError, Conflict
 from windlass.project import folder as folders
 
 Edit = Callable[[bytes | None], bytes]
@@ -31,6 +36,7 @@ _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 def change(path: str, edit: Edit) -> bool:
     """Changes a file, or makes it; says whether there was anything to change."""
     with _locked(os.path.dirname(path)):
+        _clear(path)
         was = _read(path)
         now = edit(was)
         if now == was:
@@ -52,7 +58,7 @@ def change(path: str, edit: Edit) -> bool:
 
 
 def _make(path: str, now: bytes) -> None:
-    with _written(path, now, 0o666) as fresh:
+    with _written(path, None, now, 0o666) as fresh:
         try:
             os.link(fresh, path)  # unlike a rename, it replaces nothing
         except FileExistsError:
@@ -65,29 +71,37 @@ def _replace(path: str, was: bytes, now: bytes, edit: Edit) -> None:
     if not mode & 0o222 or not os.access(path, os.W_OK):
         raise ConfigError(f"{path} is read-only", f"chmod u+w {path}")
     for _ in range(_TRIES):
-        with _written(path, now, mode) as fresh:
+        with _written(path, was, now, mode) as fresh:
             if not _exchange(fresh, path):
                 if _read(path) == was:
                     os.replace(fresh, path)
                     return
-                was, now = _again(path, edit)
+                was = _require(path)
+                now = edit(was)
                 continue
-            theirs = _read(fresh)
-            if theirs == was:
+            if _read(fresh) == was:
                 return
-            try:
-                was, now = now, edit(theirs)
-            except WindlassError:
-                _exchange(fresh, path)
-                raise
+            was = _put_back(fresh, path, now)
+        now = edit(was)
     raise Conflict(f"somebody else keeps writing {path}", "try again when they are done")
 
 
-def _again(path: str, edit: Edit) -> tuple[bytes, bytes]:
-    was = _read(path)
-    if was is None:
+def _put_back(fresh: str, path: str, ours: bytes) -> bytes:
+    """Puts what somebody saved, and we have in our hands, back in its place: the newest of it."""
+    obsolete = {ours}
+    while True:
+        theirs = _require(fresh)
+        _exchange(fresh, path)
+        if _require(fresh) in obsolete:
+            return theirs
+        obsolete.add(theirs)
+
+
+def _require(path: str) -> bytes:
+    held = _read(path)
+    if held is None:
         raise FileNotFoundError(path)
-    return was, edit(was)
+    return held
 
 
 @contextmanager
@@ -116,22 +130,46 @@ def _read(path: str) -> bytes | None:
 
 
 @contextmanager
-def _written(path: str, text: bytes, mode: int) -> Iterator[str]:
+def _written(path: str, was: bytes | None, text: bytes, mode: int) -> Iterator[str]:
     """A new file beside the old one, removed in the end where it still has that name."""
     folder, name = os.path.split(path)
-    fresh = os.path.join(folder, f".{name}.{os.urandom(4).hex()}.windlass")
-    descriptor = os.open(fresh, _FRESH, 0o666 if mode == 0o666 else 0o600)
+    fresh = os.path.join(folder, f".{name}.{_digest(was)}-{_digest(text)}.windlass")
+    part = f"{fresh}-part"
     try:
+        descriptor = os.open(part, _FRESH, 0o666 if mode == 0o666 else 0o600)
         with os.fdopen(descriptor, "wb") as file:
             if mode != 0o666:
                 os.fchmod(descriptor, mode)
             file.write(text)
             file.flush()
             os.fsync(descriptor)
+        os.rename(part, fresh)
         yield fresh
     finally:
-        with suppress(FileNotFoundError):
-            os.unlink(fresh)
+        for left in (part, fresh):
+            with suppress(FileNotFoundError):
+                os.unlink(left)
+
+
+def _clear(path: str) -> None:
+    """Removes what changes that were killed have left, unless it is what somebody had saved."""
+    folder, name = os.path.split(path)
+    left = re.compile(rf"\.{re.escape(name)}\.([0-9a-f]{{16}})-([0-9a-f]{{16}})\.windlass(-part)?")
+    for entry in os.listdir(folder):
+        found = left.fullmatch(entry)
+        if found is None:
+            continue
+        place = os.path.join(folder, entry)
+        if not found[3] and _digest(folders.read(place)) not in found.groups():
+            raise Conflict(
+                f"{place} holds what was saved into {path} when a change of ours was killed",
+                "compare the two, keep what you want, and delete that file",
+            )
+        os.unlink(place)
+
+
+def _digest(held: bytes | None) -> str:
+    return "0" * 16 if held is None else hashlib.sha256(held).hexdigest()[:16]
 
 
 def _exchange(one: str, other: str) -> bool:

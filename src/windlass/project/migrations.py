@@ -81,6 +81,9 @@ def _files(
                 skipped.append((name, "it is a symbolic link, and links are not followed"))
             elif stat.S_ISDIR(mode):
                 if deep and os.path.basename(name) in _NOT_READ:
+                    if name != _WORKERS:
+                        why = "work and logs of agents stay there; `wl merge BRANCH` lands theirs"
+                        skipped.append((f"{name}/", why))
                     continue
                 below = sorted(os.listdir(full), reverse=True)
                 waiting += [os.path.join(name, one) for one in below]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from windlass.core.board import board as boards_of
 from windlass.core.board import edits as board_edits
 from windlass.core.board import plans
 from windlass.core.errors import ConfigError
@@ -30,5 +31,5 @@ def make(task: str, *, board: str | None) -> Plan:
                 f"{folder} is a symbolic link, and nothing is written through links",
                 "put a folder in its place",
             )
-    text = plans.template(read.board, found).encode()
+    text = boards_of.bytes_of(plans.template(read.board, found))
     return Plan(found.id, path, edits.change(path, lambda was: text if was is None else was))

@@ -76,7 +76,10 @@ def _file(name: str, windlass: str) -> RoleFile | None:
 
 
 def _own(windlass: str) -> set[str]:
-    place = os.path.join(windlass, "roles")
-    listed = os.listdir(place) if os.path.isdir(place) else []
-    found = {name.removesuffix(".md") for name in listed if name.endswith(".md")}
+    try:
+        with os.scandir(os.path.join(windlass, "roles")) as entries:
+            files = [entry.name for entry in entries if entry.is_file()]
+    except OSError:  # there is none, or none that could be listed
+        return set()
+    found = {name.removesuffix(".md") for name in files if name.endswith(".md")}
     return {name for name in found if name != EVERYBODY and not config_roles.problem(name)}

@@ -40,6 +40,8 @@ class Queue:
             if effect.what == landing.CANCEL:
                 self.cancelled += effect.data["runs"]
                 continue
+            if effect.what == landing.RECOVER:
+                continue
             if effect.what == landing.TELL:
                 self.told.append(effect.data["what"])
                 continue
@@ -97,6 +99,12 @@ class Queue:
         """Ends a run because somebody wanted that."""
         result = {"outcome": "could-not-run", "cancelled": True}
         self.hear("job.done", what=gate_job.KIND.name, job=f"run{number}", result=result)
+
+    def move_away(self) -> None:
+        """Ends a landing that finds the target elsewhere: all is tried again from there."""
+        (what, number, _), self._making = self._making or ("", 0, {}), None
+        result = {"landed": False, "group": [], "in_the_way": {}}
+        self.end_effect(what, number, result=result)
 
     @property
     def is_idle(self) -> bool:
@@ -225,7 +233,7 @@ def test_a_job_of_an_older_release_goes_on_with_the_effect_that_it_had_begun() -
     queue.data = landing.KIND.upgraded(job)
     queue.finish_effect()
     queue.end_run(1)
-    assert queue.data["number"] == 8
+    assert queue.data["number"] == 9, "the first was a look at the target"
 
 
 @pytest.mark.parametrize("what", [landing.PROPOSE, landing.RETIRE, landing.ORPHAN])
@@ -312,3 +320,18 @@ def test_a_run_of_one_that_was_dropped_while_it_was_begun_is_ended() -> None:
     queue.finish_effect()
     assert queue.cancelled == ["run1"]
     assert queue.is_idle
+
+
+def test_who_was_tried_to_the_end_as_it_is_waits_with_the_others_again() -> None:
+    """It was revised once, long ago."""
+    queue = Queue()
+    queue.propose("c1", "0")
+    queue.finish_effect()
+    queue.propose("c1", "1")
+    queue.cancel_run(1)
+    queue.finish_effect()
+    queue.end_run(2)
+    queue.propose("c2", "0")
+    queue.move_away()
+    queue.finish_effect()
+    assert queue.asked[-1] == {"c1": "1", "c2": "0"}

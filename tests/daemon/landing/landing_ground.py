@@ -21,6 +21,7 @@ from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.landings import Landings
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
+from windlass.daemon.landing.recoveries import Recoveries
 from windlass.daemon.landing.stops import Stops
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.landing.tries import Tries
@@ -58,6 +59,7 @@ class LandingGround(GateGround):
                 requests.operation(),
                 Cancellations(self.context, self.jobs).operation(),
                 Failures(self.context).operation(),
+                Recoveries(self.context, self.proofs, upstreams).operation(),
                 Stops(self.context, Authors(self.context, _nobody, _nobody)).operation(),
             )
         )

@@ -271,3 +271,22 @@ def test_what_could_not_be_proposed_is_told(crew: CrewGround) -> None:
     assert shown["why"].startswith("what it has could not be proposed: ")
     told = [event["data"].get("text", "") for event in crew.workshop.ask("log", last=100)]
     assert f"fox says that it is done: {shown['why']}" in told
+
+
+def test_an_agent_that_was_stopped_for_its_ending_and_stays_is_told_of(crew: CrewGround) -> None:
+    """It left something at the very last moment."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+
+    def reached(name: str) -> None:
+        if name == "landing.retire.stop.after":
+            (Path(fox.workspace) / "late.txt").write_text("late\n")
+
+    crew.workshop.context.failpoints.reached = reached  # type: ignore[method-assign]
+    crew.settle()
+    assert (crew.change("c1")["state"], crew.change("c2")["state"]) == ("landed", "draft")
+    assert crew.lives(fox)
+    told = [event["data"].get("text", "") for event in crew.workshop.ask("log", last=100)]
+    said = "c1 has landed; fox has uncommitted work, so it stays, stopped: wl resume fox"
+    assert said in told

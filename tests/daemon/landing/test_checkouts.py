@@ -46,6 +46,9 @@ def test_edits_in_any_of_them_hold_what_overlaps_them(
     ground.submit("over")
     ground.settle()
     assert ground.states() == {"over": "held"}
+    (held,) = ground.changes()
+    said = f"your edits of calc.py are in the way, in {other}; commit or stash them, then try again"
+    assert held.why == said, "in our words, and not in those of git's merge"
     assert at(ground, ground.root) == ("main", "")
     assert (other / "calc.py").read_text() == "# mine\n"
 

@@ -91,13 +91,14 @@ def test_what_has_landed_has_nothing_to_land_whatever_came_after_it(ground: Land
     ground.commit({"more.py": "more = 2\n"}, branch="after")
     ground.submit("after")
     ground.settle()
-    name = ground.submit("mine")
+    ground.git("branch", "once-more", "mine")
+    name = ground.submit("once-more")
     ground.settle()
     assert ground.change(name)["state"] == "nothing-to-land", ground.change(name)
     assert (ground.root / "more.py").read_text() == "more = 2\n"
     # A person's own commit follows: it is known all the same.
     ground.commit({"more.py": "more = 3\n"})
-    again = ground.submit("mine")
+    again = ground.submit("once-more")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"
 
@@ -153,6 +154,27 @@ def test_a_daemon_that_dies_lands_it_once(ground: LandingGround, point: str) -> 
     ground.settle()
     assert ground.change(name)["state"] == "landed"
     assert ground.git("log", "-1", "--format=%P", "main") == before
-    again = ground.submit("mine")
+    ground.git("branch", "once-more", "mine")
+    again = ground.submit("once-more")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"
+
+
+def test_a_ticket_does_not_name_what_the_branch_has_itself(ground: LandingGround) -> None:
+    """It began upon another that has landed since, as one commit."""
+    ground.commit({"same.txt": "1\n"}, branch="mine")
+    ground.git("checkout", "-q", "-b", "upon", "mine")
+    (ground.root / "same.txt").write_text("2\n")
+    ground.git("commit", "-q", "-am", "upon")
+    ground.git("checkout", "-q", "main")
+    ground.submit("mine")
+    ground.settle()
+    ground.commit({"same.txt": "3\n"}, branch="other")
+    other = ground.submit("other")
+    ground.settle()
+    name = ground.submit("upon")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "conflict"
+    (landed,) = shown["ticket"]["landed"]
+    assert landed.startswith(ground.change(other)["commit"][:10])

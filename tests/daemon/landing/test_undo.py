@@ -10,6 +10,7 @@ from tests.daemon.landing.crew_ground import CrewGround
 from tests.support.workshop import Workshop, git
 
 from windlass.core.errors import Conflict
+from windlass.daemon.gate import green
 from windlass.daemon.kernel import settings
 
 
@@ -57,11 +58,24 @@ def test_what_nothing_followed_is_taken_off_the_target(crew: CrewGround) -> None
     back = undo(crew, name)
     assert (back["id"], back["state"]) == (name, "dropped")
     assert crew.main() == before
+    assert git(crew.root, "for-each-ref", green.REF) == "", "nobody has judged that one"
     assert not (crew.root / "more.py").exists()
     assert (crew.root / "notes.txt").read_text() == "the person's\n"
     assert git(crew.root, "status", "--porcelain", "-uno") == ""
     land(crew, "mine")
     assert (crew.root / "more.py").exists()
+
+
+def test_what_is_proven_goes_back_with_what_is_taken_back(crew: CrewGround) -> None:
+    """Else agents would be refreshed onto what nobody wants."""
+    for number in range(2):
+        branch(crew, f"b{number}", {f"m{number}.py": "m = 1\n"})
+    land(crew, "b0")
+    first = crew.main()
+    (second,) = land(crew, "b1")
+    assert git(crew.root, "rev-parse", green.REF).strip() == crew.main()
+    undo(crew, second)
+    assert git(crew.root, "rev-parse", green.REF).strip() == first == crew.main()
 
 
 def test_what_something_followed_is_reverted_by_a_change_of_its_own(crew: CrewGround) -> None:

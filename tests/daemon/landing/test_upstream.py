@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.daemon.gate import gate_ground
-from tests.daemon.gate.gate_ground import CODE, GATE
+from tests.daemon.gate.gate_ground import CODE, GATE, PERSON
 from tests.daemon.landing.upstream_ground import UpstreamGround
 
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.landing.views import ChangeViews
 from windlass.git import repository
 
 
@@ -212,7 +214,8 @@ def test_squashed_a_remote_has_one_commit_as_well(ground: UpstreamGround) -> Non
     assert ground.remote("rev-parse", "main") == shown["commit"]
     assert ground.git("rev-parse", "main") == shown["commit"]
     assert ground.git("log", "-1", "--format=%P", "main") == theirs
-    again = ground.submit("mine")
+    ground.git("branch", "once-more", "mine")
+    again = ground.submit("once-more")
     ground.settle()
     assert ground.change(again)["state"] == "nothing-to-land"
 
@@ -249,3 +252,26 @@ def test_a_gate_that_is_here_and_not_on_the_remote_is_said_with_the_line_to_type
     shown = ground.change(name)
     assert shown["state"] == "held"
     assert "is not pushed; type: git push origin main" in shown["why"]
+    ground.git("push", "-q", "origin", "main")
+    assert ground.submit("mine") == name, "the remote is asked again, and has it"
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+
+
+def test_who_waits_for_a_landing_on_the_remote_waits_for_the_branch_here_as_well(
+    ground: UpstreamGround,
+) -> None:
+    """Between the two it has landed, and is not over."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    asked: Any = {"cwd": str(ground.root), "change": name}
+    views = ChangeViews(ground.context)
+
+    def is_under_way() -> bool:
+        return views._is_under_way(PERSON, asked, views.show(PERSON, asked))  # noqa: SLF001
+
+    came = ground.before("landing.land.follow", lambda: f"{is_under_way()}")
+    ground.settle()
+    assert came == ["True"]
+    assert ground.git("rev-parse", "main") == ground.remote("rev-parse", "main")
+    assert not is_under_way()

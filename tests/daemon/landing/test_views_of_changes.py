@@ -207,3 +207,18 @@ def test_branches_with_something_to_merge_are_listed_and_shown(ground: LandingGr
     assert "+b = 2" in diff(ground, "b"), "of a branch what it has now, of a change its revision"
     assert ground.git("rev-parse", "b") == later
     assert "+b = 1" in diff(ground, held)
+
+
+def test_who_is_kept_after_all_of_it_landed_is_done_until_there_is_more(
+    workshop: Workshop,
+) -> None:
+    """And who ends with the landing is being ended, and nobody's to merge."""
+    crew = CrewGround(workshop)
+    agent = crew.worker("api")
+    crew.commit(agent, {"api.py": "api = 1\n"})
+    crew.complete(agent)
+    workshop.ask("submit", change="api", keep=True)
+    crew.settle()
+    assert workshop.ask("unfinished")["done"] == ["api"]
+    crew.commit(agent, {"api.py": "api = 2\n"})
+    assert workshop.ask("unfinished")["done"] == []

@@ -261,6 +261,22 @@ def test_ignored_environment_files_are_brought_along(ground: InitGround) -> None
     assert known.workspace.include == [".env"]
 
 
+def test_what_a_refused_commit_left_there_is_committed_by_the_next_one(ground: InitGround) -> None:
+    """All of it; a list that the person wrote meanwhile stays theirs."""
+    ground.commit({".gitignore": ".env*\n"})
+    ground.write(".env", "KEY=1\n")
+    hook = ground.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    assert ground.accepted()["commit"] is None
+    hook.unlink()
+    ground.write(".worktreeinclude", ".env\nmine\n")
+    assert [file["path"] for file in ground.look()["proposals"]["files"]] == [CONFIG]
+    ground.write(".worktreeinclude", ".env\n")
+    done = ground.accepted()
+    assert done["written"] == [CONFIG, ".worktreeinclude"]
+    assert git(ground.repo, "status", "--porcelain").strip() == ""
+
+
 def test_a_project_without_tests_gets_no_gate_and_hears_why(ground: InitGround) -> None:
     git(ground.repo, "rm", "-q", "test_calc.py")
     git(ground.repo, "commit", "-q", "-m", "none")

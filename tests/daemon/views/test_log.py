@@ -36,7 +36,7 @@ def test_the_newest_of_what_people_want_to_read_are_as_many_as_were_asked_for(
     workshop.ask(
         "spawn", goal="count", name="fox", driver="standin", isolation="hooks", mode="live"
     )
-    workshop.ask("kill", agent="fox", force=True)
+    workshop.ask("end", agents=["fox"])
     assert not all(log_kinds.is_news(event["kind"]) for event in workshop.ask("log", last=4))
     news = [event["kind"] for event in workshop.ask("log", last=4, plain=True)]
     assert len(news) == 4

@@ -10,10 +10,10 @@ import os
 import sys
 from pathlib import Path
 
-from tests.redteam.inside import config, extras, files, gits, ipc, leaving, processes
+from tests.redteam.inside import config, extras, files, gits, ipc, leaving, processes, starving
 from tests.redteam.inside.trying import ALL, NOT_HERE, OUTSIDE, tried
 
-_ORDER = (files, gits, processes, ipc, config, leaving, extras)
+_ORDER = (files, gits, processes, ipc, config, leaving, extras, starving)
 """They enter themselves when they are loaded."""
 
 

@@ -254,6 +254,8 @@ class UnfinishedReply(TypedDict):
     """None where nothing has landed."""
     retiring: list[str]
     """The agents that are there still, though what they had has landed: they are being ended."""
+    done: list[str]
+    """The agents that are kept, of whose branch everything has landed."""
     changes: list[ChangeView]
     waiting: list[str]
     """Those that nothing becomes of before a person does something."""

@@ -16,6 +16,8 @@ EXAMPLES = (
     "wl config add permissions.worker.allow 'Bash(npm test:*)'",
     "wl config remove max_agents --global",
 )
+_MOST_VALUE = 24
+"""Places that a value has in the table of a terminal: `wl config get` has it whole."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -49,7 +51,9 @@ def run(call: Call) -> int:
         call.data({key: setting["value"] for key, setting in settings.items()})
         if not call.json:
             lines = [(k, _shown(o["value"]), o["origin"], o["about"]) for k, o in settings.items()]
-            render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2, 3))
+            if call.terminal:  # one long list would leave no room for what a key is about
+                lines = [(k, render.fit(v, _MOST_VALUE), o, about) for k, v, o, about in lines]
+            render.table(call, ("KEY", "VALUE", "FROM", "ABOUT"), lines, grow=3, spare=(2,))
         _tell_waiting(call, reply)
         _refuse_wrong(reply["problems"])
         return 0
@@ -100,6 +104,15 @@ def _worded(problem: dict[str, str]) -> str:
 
 
 def _shown(value: Any) -> str:
+    """A value as it would be typed, or as its file has it; `-` where there is none."""
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "-"
+        return ", ".join(map(_shown, value)) or "-"
+    if isinstance(value, dict):
+        from windlass.core import config_values  # noqa: PLC0415 - with msgspec, too slow for help
+
+        return config_values.written(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return "-" if value in (None, "") else str(value)

@@ -156,6 +156,7 @@ def _sum_up(call: Call, facts: dict[str, Any], repo: str) -> None:
         call.say("look around, in any shell: what landed, what came back and why, what happened")
         for words in ("queue --all", "log"):
             call.say(f"  {_typed(repo, words)}")
+        call.say(f"and to be rid of it: rm -rf {shlex.quote(facts['folder'])}")
 
 
 def _typed(repo: str, words: str) -> str:

@@ -15,8 +15,9 @@ could not run.
 from __future__ import annotations
 
 from argparse import ArgumentParser
+from typing import Any
 
-from windlass.cli import gate_run
+from windlass.cli import gate_run, render
 from windlass.cli.call import Call
 from windlass.core.gate.verdicts import EXIT_CODES
 from windlass.core.printable import printable_line
@@ -66,17 +67,27 @@ def _show(call: Call) -> int:
         call.say("  without a box: what is tested can reach what you can")
     for check in gate["checks"]:
         gate_run.say_check(call, check)
+    _say_end(call, gate["checks"])
     if outcome not in (None, "passed"):
         target = printable_line(gate["target"])
         call.say(f"  nothing lands on {target} but what makes it green: wl merge BRANCH, or")
         call.say(f'  wl new --land "make {target} green"; to judge it anew: wl gate run --fresh')
     if gate["waiting"]:
         keys = ", ".join(gate["waiting"])
-        call.say(
-            f"  you have not accepted {keys}: it counts in a box alone, and setup has no network"
-        )
+        said = f"{keys}: so it counts in a box alone, and setup has no network"
+        call.say(render.folded(call, "  you have not accepted ", said, indent=4))
         call.say(f"  to look at that and accept it: wl trust {' '.join(gate['waiting'])}")
     return EXIT_CODES[outcome] if outcome else 0
+
+
+def _say_end(call: Call, checks: list[dict[str, Any]]) -> None:
+    """Prints the end of the log of what is red first."""
+    red = next((check for check in checks if check["outcome"] not in (None, "passed")), None)
+    if red is None or not red["log"] or not (end := gate_run.end_of_log(red)):
+        return
+    call.say(f"  the end of the log of {printable_line(red['name'])}:")
+    for line in end:
+        call.say(call.paint(f"    {line}", "dim"))
 
 
 def _run(call: Call) -> int:
@@ -94,6 +105,7 @@ def _run(call: Call) -> int:
     call.data({name: value for name, value in done.items() if name not in _OF_THE_RUN})
     for check in done["checks"]:
         gate_run.say_check(call, check)
+    _say_end(call, done["checks"])
     outcome = done["outcome"]
     word = call.paint(outcome, gate_run.COLOURS[outcome])
     known_word = ", as is known" if done["cached"] else ""

@@ -32,7 +32,8 @@ def run(call: Call) -> int:
     # What is done and proposed is spoken of where its change is.
     proposed = {change["author"] for change in changes if change["author"]}
     proposed |= set(landing["retiring"])
-    needed = {agent["uid"]: _need(agent, proposed) for agent in listed}
+    landed_all = set(landing["done"])
+    needed = {agent["uid"]: _need(agent, proposed, landed_all) for agent in listed}
     if call.json:
         agents = [_with_need(agent, needed[agent["uid"]]) for agent in listed]
         call.data([*agents, *_changes_with_needs(landing)])
@@ -132,6 +133,8 @@ def _red(target: dict[str, Any] | None) -> tuple[str, str, str] | None:
     if target is None or target["outcome"] in (None, "passed"):
         return None
     text = f"is not green, so nothing lands but what mends it: {target['why']}"
+    if target["outcome"] == "could-not-run":
+        text = f"cannot be gated, so nothing lands: {target['why']}"
     return target["branch"], text, "wl gate"
 
 
@@ -183,7 +186,16 @@ _DENIED = {
 _LED_BY_RUNS = frozenset({"complete", "waiting", "stopped"})
 
 
-def _need(agent: dict[str, Any], proposed: Collection[str]) -> tuple[str, str] | None:
+def _finished(name: str, since: str, *, has_landed: bool) -> tuple[str, str]:
+    said = f"says it is done ({since})"
+    if has_landed:
+        return f"{said}, and all of it has landed", f"wl kill {name}"
+    return said, f"wl diff {name}, then wl merge {name}"
+
+
+def _need(
+    agent: dict[str, Any], proposed: Collection[str], landed_all: Collection[str]
+) -> tuple[str, str] | None:
     """What an agent needs, and the command that gives it."""
     name, since, evidence = agent["id"], age(agent["state_age"]), agent["evidence"]
     if agent.get("stuck"):
@@ -202,7 +214,7 @@ def _need(agent: dict[str, Any], proposed: Collection[str]) -> tuple[str, str] |
         case "asking":
             return f"asks ({since}): {evidence}", f"wl attach {name}"
         case "complete" if agent["parent"] is None and name not in proposed:
-            return f"says it is done ({since})", f"wl diff {name}, then wl merge {name}"
+            return _finished(name, since, has_landed=name in landed_all)
         case "waiting" if agent["parent"] is None:
             return f"waits ({since}): {evidence}", f"wl look {name}"
         case "stopped":

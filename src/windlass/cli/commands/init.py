@@ -16,10 +16,12 @@ import re
 import sys
 import time
 from argparse import ArgumentParser
+from collections.abc import Sequence
 from typing import Any
 
 from windlass.cli import gate_run, untrusted_lines
 from windlass.cli.call import Call
+from windlass.cli.output import write_error
 from windlass.core.gate import summary
 from windlass.core.gate.verdicts import EXIT_CODES, worst
 from windlass.core.printable import printable_line
@@ -37,6 +39,18 @@ _NO_GATE = (
     "  [gate]",
     '  commands = ["make test"]',
     "and commit that; `wl gate run` tries it",
+)
+_REVIEW_CHOICES = (
+    "Agents' work lands when the gate finds it green. Shall you look at it before?",
+    "  person  yes: each change waits until you let it in (wl diff, wl approve)",
+    "  none    no: green is enough",
+    "  Enter   person for `wl new --land`, none for what is worked off the board",
+)
+_MODE_CHOICES = (
+    "What has landed is on {target}, here or elsewhere:",
+    "  local   on {target} here; you push it when you like",
+    "  push    on {target} of {remote}, at once, and here",
+    "  pr      in a pull request on {remote} for each, to be merged there",
 )
 
 
@@ -64,18 +78,20 @@ def run(call: Call) -> int:
     where = {"commit": not call.args.no_commit, "private": call.args.private}
     where |= {key: said for key in ("review", "mode") if (said := getattr(call.args, key))}
     look = call.ask("init.look", **where)
+    root, target = printable_line(look["root"]), printable_line(look["target"])
+    call.tell(f"{root}: changes land on {target}")
+    _tell_found(call, look)
     if not call.args.accept and _may_ask(call) and (answers := _answers(call, look, where)):
         where |= answers
         look = call.ask("init.look", **where)
     proposals = look["proposals"]
-    call.tell(f"{printable_line(look['root'])} is known as {look['id']}")
     _show(call, look)
     anything = bool(proposals["files"]) or look["proves"]
     if call.args.accept:
         return _set_up(call, look, where)
     if not (anything and _may_ask(call)):
         return _leave(call, look)
-    if call.agrees(_question(look)):
+    if call.agrees(_question(call, look)):
         return _set_up(call, look, where)
     call.tell("  nothing was written")
     return 0
@@ -87,42 +103,54 @@ def _answers(call: Call, look: dict[str, Any], said: dict[str, Any]) -> dict[str
         return {}
     found = {}
     if look["asks_review"] and "review" not in said:
-        usual = "Enter: you, for `wl new --land`"
-        found["review"] = call.choice("who looks at agents' work before it lands?", REVIEWS, usual)
+        _tell_choices(_REVIEW_CHOICES)
+        found["review"] = call.choice("who looks?", REVIEWS, "or Enter")
     if look["asks_remote"] and "mode" not in said:
-        question = f"where do landings go: local, push (to {printable_line(look['asks_remote'])})"
-        found["mode"] = call.choice(
-            f"{question}, or pr (a pull request each)?", MODES, "Enter: local"
-        )
+        remote, target = printable_line(look["asks_remote"]), printable_line(look["target"])
+        _tell_choices([line.format(remote=remote, target=target) for line in _MODE_CHOICES])
+        found["mode"] = call.choice("where does it go?", MODES, "Enter: local")
     return {key: word for key, word in found.items() if word}
+
+
+def _tell_choices(lines: Sequence[str]) -> None:
+    """Says what a question is about, where it is asked."""
+    write_error("\n".join(("", *lines, "")))
 
 
 def _may_ask(call: Call) -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty() and not call.json
 
 
-def _question(look: dict[str, Any]) -> str:
+def _question(call: Call, look: dict[str, Any]) -> str:
     if not look["proposals"]["files"]:
         return f"prove {printable_line(look['target'])} by its gate?"
-    return "write this and try it?" if look["proves"] else "write this?"
+    stays = call.args.no_commit or call.args.private
+    tried = "write this and try it" if stays else "try this, write it and commit that"
+    return f"{tried}?" if look["proves"] else "write this?"
+
+
+def _tell_found(call: Call, look: dict[str, Any]) -> None:
+    """Says how this is tested, or that nothing says so."""
+    if look["has_gate"]:
+        call.tell("  it has a gate, which stays as it is")
+    for sentence in look["proposals"]["why"] if not look["has_gate"] else ():
+        call.tell(f"  {'found: ' if look['proves'] else ''}{printable_line(sentence)}")
+    if not look["proves"]:
+        for line in ("no gate is proposed: nothing says when a tree is good", *_NO_GATE):
+            call.tell(f"  {line}")
 
 
 def _show(call: Call, look: dict[str, Any]) -> None:
     proposals = look["proposals"]
-    for sentence in proposals["why"] if not look["has_gate"] else ():
-        call.tell(f"  {printable_line(sentence)}")
-    if not look["proves"]:
-        for line in ("no gate is proposed: nothing says when a tree is good", *_NO_GATE):
-            call.tell(f"  {line}")
+    if proposals["files"]:
+        call.tell("  to be written:")
     for file in proposals["files"]:
         call.tell(f"  {printable_line(file['path'])}:")
         for line in file["patch"] or file["text"].splitlines():
             call.tell(f"    {printable_line(line)}")
     if proposals["allow"]:
         listed = _toolchains(proposals)
-        call.tell(f"  proposed to allow, to agents without a box, for {listed}:")
-        for pattern in proposals["allow"]:
-            call.tell(f"    {pattern}")
+        call.tell(f"  [permissions] lets agents without a box run what is for {listed}")
 
 
 def _toolchains(found: dict[str, Any]) -> str:
@@ -137,7 +165,7 @@ def _leave(call: Call, look: dict[str, Any]) -> int:
     call.tell(f"  {printable_line(done['config'])} {word}")
     if look["proposals"]["files"]:
         call.tell("  wl init --accept writes and commits what is proposed")
-    _close(call, done)
+    _close(call, done, lands=look["proves"])
     return 0
 
 
@@ -173,7 +201,7 @@ def _set_up(call: Call, look: dict[str, Any], where: dict[str, Any]) -> int:
     _say_written(call, done)
     if outcome:
         _say_outcome(call, look, outcome)
-    _close(call, done)
+    _close(call, done, lands=look["proves"])
     return _exit_code(done, outcome)
 
 
@@ -263,12 +291,13 @@ def _unseen(call: Call) -> list[str]:
     return [name for name in sorted(os.environ) if _REGISTRY.fullmatch(name) and name not in given]
 
 
-def _close(call: Call, done: dict[str, Any]) -> None:
+def _close(call: Call, done: dict[str, Any], *, lands: bool) -> None:
     if done["push"]:
         call.tell(f"  nothing lands before the remote has this commit: {done['push']}")
     for line in untrusted_lines.lines(done["waiting"]):
         call.tell(f"  {line}")
-    call.tell('  wl new "what to do" starts an agent')
+    more = "; wl merge BRANCH lands a branch of yours" if lands else ""
+    call.tell(f'  wl new "what to do" starts an agent{more}')
 
 
 def _exit_code(done: dict[str, Any], run: dict[str, Any] | None) -> int:

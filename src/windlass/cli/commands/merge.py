@@ -151,14 +151,10 @@ def _land(call: Call) -> int:
         more = f" and {several - 5} more" if several > 5 else ""
         more = " and many more" if several == MOST_LEFT_OUT else more
         call.tell(f"not committed, and so left out: {named}{more}")
-    is_there = change["state"] == "landed"  # by now nothing could have: it did so before
     if not args.no_wait and change["state"] in ("queued", "gating"):
         change = change_wait.wait(call, change)
     call.data(change)
     landed.say(call, change)
-    if is_there:
-        call.tell("  nothing to land: it has no commit since")
-        return EXIT_CODES["nothing-to-land"]
     return exit_code(change["state"], (change["ticket"] or {}).get("outcome", "failed"))
 
 

@@ -7,7 +7,8 @@ Pipeline on the board, pipeline.json, the configuration (`pipeline`), or the bui
 is a file, - for stdin, or a name that `list` shows. None of this needs a daemon.
 
 `roles` lists what steps can name as `agent`: which results each may give, how it runs and for how
-long. What a repository's `.windlass/roles/ROLE.md` says in its front matter goes before ours.
+long. What a repository's `.windlass/roles/ROLE.md` says in its front matter goes before ours, and
+`[roles.ROLE]` of the configuration, shown beside it, before both.
 
 Exit codes: 3 where a pipeline is refused, each reason with its path.
 """
@@ -110,13 +111,25 @@ def _roles(call: Call) -> None:
     windlass = folder.find()
     names = [call.args.role] if call.args.role else step_roles.names(windlass)
     found = [step_roles.find(name, windlass) for name in names]
-    call.data([step_roles.data(role) for role in found])
+    home = places.home()
+    configured = {role.name: configuration.of_role(role.name, windlass, home) for role in found}
+    call.data(
+        [
+            {
+                **step_roles.data(role),
+                "configured": [said._asdict() for said in configured[role.name]],
+            }
+            for role in found
+        ]
+    )
     for role in found:
         call.say(f"{call.paint(role.name, 'bold')}  {printable_line(role.about)}")
         said = [*role.results, role.mode, f"{role.turns} turns", f"{role.timeout} s"]
         said += [f"{role.iterations} rounds"] if role.mode == "loop" else []
         said += ["looks only"] if role.readonly else []
         call.say(call.paint(f"  {', '.join(said)}", "dim"))
+        for more in configured[role.name]:
+            call.say(f"  {printable_line(f'{more.key} = {more.value} by {more.file}')}")
 
 
 def _say(call: Call, pipeline: Pipeline, origin: str) -> None:

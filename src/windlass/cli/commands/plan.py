@@ -2,7 +2,7 @@
 
 Description, scope, criteria and dependencies come from the board; the rest is yours to write. One
 that is there already stays as it is. A task that has a plan comes earlier in `wl board next`, by
-15,000. No daemon is needed, and no agent writes anything.
+15,000. No daemon is needed, and no agent writes anything into it: that is yours, or your session's.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from typing import Any
 
 from windlass.cli import change_wait, ended, landed
 from windlass.cli.call import Call, take_yes
+from windlass.core.errors import NotFound
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.printable import printable_line
 
@@ -32,7 +33,14 @@ def run(call: Call) -> int:
 
 
 def _agents(call: Call) -> int:
-    done = call.ask("undo")
+    try:
+        done = call.ask("undo")
+    except NotFound as nothing:
+        if (last := call.ask("unfinished")["last"]) is None:
+            raise
+        title = printable_line(last["title"])
+        hint = f"of what landed, {last['id']} is the last ({title}): wl undo {last['id']}"
+        raise NotFound(nothing.message, f"{hint}; {nothing.hint}") from None
     call.data(done)
     for agent in done["restored"]:
         if "workspace" in agent:
@@ -57,8 +65,8 @@ def _change(call: Call) -> int:
     change: dict[str, Any] = call.ask("change.undo", change=args.change, **why)
     if change["state"] == "dropped":
         call.data(change)
-        call.tell(f"{change['id']} is taken back: {printable_line(change['target'])} is at")
-        call.tell(f"  {change['was']}, where it was before")
+        target, was = printable_line(change["target"]), (change["was"] or "")[:10]
+        call.tell(f"{change['id']} is taken back: {target} is at {was}, where it was before")
         return 0
     if change["state"] in ("queued", "gating") and not args.no_wait:
         call.progress(f"{change['id']} takes it back")

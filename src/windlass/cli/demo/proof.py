@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -20,6 +21,7 @@ from windlass.core.errors import Internal
 _HEAD = ("COMMIT", "CHANGE", "AGENT", "VERDICT", "TESTED AGAIN", "SECONDS", "CAME BACK BEFORE")
 _COUNTED = re.compile(r"(\d+) passed|Ran (\d+) test")
 _AT_ONCE = 4
+_CLONES = "again"
 _BUG = "this is a bug: please report it"
 
 
@@ -32,6 +34,7 @@ def prove(call: Call, repo: str, folder: str) -> list[dict[str, Any]]:
     known = [_known(call, commit) for commit in commits]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         tests = list(pool.map(lambda commit: _tested(repo, folder, commit, lines), commits))
+    shutil.rmtree(os.path.join(folder, _CLONES), ignore_errors=True)  # most of what there is
     return [
         {
             "commit": commit,
@@ -53,7 +56,7 @@ def _known(call: Call, commit: str) -> str:
 
 def _tested(repo: str, folder: str, commit: str, lines: list[str]) -> int:
     """Runs a gate's commands in a clone, and says how many tests they ran."""
-    clone = os.path.join(folder, "again", commit[:8])
+    clone = os.path.join(folder, _CLONES, commit[:8])
     project.git("clone", "-q", "--no-checkout", repo, clone, cwd=folder)
     project.git("checkout", "-q", commit, cwd=clone)
     done = subprocess.run(

@@ -16,7 +16,7 @@ from windlass.core import jobs, shapes
 from windlass.core.gate import verdicts
 from windlass.core.gate.spec import GateSpec
 from windlass.core.gate.verdicts import Outcome
-from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.jobs import Decision, Effect, Job, JobKind, News
 
 LAYER, CHECK, STOP, TELL = "gate.layer", "gate.check", "gate.stop", "gate.tell"
 CANCELLED = "cancelled"
@@ -95,7 +95,15 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     return _check_ended(state, news.data)
 
 
-KIND = JobKind("gate", advance)
+def _with_all(job: Job) -> dict[str, Any]:
+    """The state of a run from before it knew authors, and its layer the versions of tools."""
+    layer = job.state.get("layer")
+    if layer is not None:
+        layer = {"versions": job.state.get("versions", ""), **layer}
+    return begun(shapes.convert({**job.state, "layer": layer}, GateState))
+
+
+KIND = JobKind("gate", advance, version=2, upgrades={1: _with_all})
 
 
 def _layer_made(state: GateState, effect: dict[str, Any]) -> Decision:

@@ -44,6 +44,8 @@ TELL = "landing.tell"
 """Say of one of these three, or of a stop, that it failed: nobody else would know."""
 CANCEL = "landing.cancel"
 """End runs that nobody needs any more: of what was dropped, blocked or is another by now."""
+RECOVER = "landing.recover"
+"""Look whether a target that was not green is by now: then what was held for that goes on."""
 _SLOTS = 1
 _AGAIN = 2.0
 """Seconds until a checkout in which another git is at work is looked at once more."""
@@ -51,6 +53,8 @@ _PAUSE = 10.0
 _LONGEST_PAUSE = 600.0
 """Seconds until what failed is tried again (a remote is asked): the first ones, and the most."""
 _MOST_MISSES = 10
+_LOOK_AGAIN = 60.0
+"""Seconds until it is looked again whether a person has mended the target."""
 
 
 def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
@@ -60,7 +64,15 @@ def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
 
 def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in a change, a verdict or the end of an effect, and says what is done next."""
-    state = shapes.convert(data, LandingState)
+    decision = _advance(shapes.convert(data, LandingState), news)
+    state = decision.state
+    if not state["red"] or state["busy"] or state["looks"] or decision.wake_at is not None:
+        return decision
+    wake_at = news.at + _LOOK_AGAIN
+    return decision._replace(state={**state, "wake_at": wake_at}, wake_at=wake_at)
+
+
+def _advance(state: LandingState, news: News) -> Decision:
     if news.kind == ChangeQueued.kind:
         return _next(_queued(state, news.data))
     if news.kind == ChangeStopped.kind:
@@ -74,9 +86,11 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     if news.kind == ChangeLanded.kind:
         return _next(_with_landed(state, {news.data["change"]}))
     if news.kind == jobs.WOKEN:
-        return _next(msgspec.structs.replace(state, wake_at=None))
+        return _looking(msgspec.structs.replace(state, wake_at=None))
     if news.kind in (JobDone.kind, JobSetAside.kind) and news.data["what"] == gate_job.KIND.name:
-        return _next(_judged(state, news.data))
+        is_green = (news.data.get("result") or {}).get("outcome") == "passed"
+        state = _judged(state, news.data)
+        return _looking(state) if is_green else _next(state)
     if news.kind == jobs.EFFECT:
         return _ended(state, news.data, news.at)
     return _decided(state)
@@ -86,6 +100,8 @@ def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     """Goes on from the effect that is under way; an earlier one may end once more, by hand."""
     if effect["what"] in (PROPOSE, RETIRE, ORPHAN):
         return _decided(state, *told_failure(effect))
+    if effect["what"] == RECOVER:
+        return _looked(state, effect)
     result = effect.get("result") or {}
     if effect["what"] != state.busy or state.number not in (0, effect["number"]):
         return _landed_late(state, result) if effect["what"] == LAND else _decided(state)
@@ -94,6 +110,21 @@ def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         # Another git is at work in a checkout: it ends, and then it goes on as it is.
         return _decided(msgspec.structs.replace(state, wake_at=at + _AGAIN))
     return _ENDS[effect["what"]](state, effect, at)
+
+
+def _looking(state: LandingState) -> Decision:
+    """Goes on, and has a target looked at that was red: somebody may have mended it by hand."""
+    if not state.red or state.looks:
+        return _next(state)
+    state = msgspec.structs.replace(state, looks=True)
+    return _next(state, Effect(RECOVER, {"target": state.target, "red": state.red}))
+
+
+def _looked(state: LandingState, effect: dict[str, Any]) -> Decision:
+    """Nothing halts any more, or another tip does, or nobody knows yet."""
+    result = effect.get("result") or {}
+    red = result.get("red", state.red) if effect["status"] == "done" else state.red
+    return _next(msgspec.structs.replace(state, looks=False, red=red))
 
 
 def _landed_late(state: LandingState, result: dict[str, Any]) -> Decision:
@@ -196,7 +227,16 @@ def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
     known = {ended["job"]: outcome}
     if state.busy == TRY:
         return msgspec.structs.replace(state, ended={**state.ended, **known})
-    return msgspec.structs.replace(state, tries=_judged_whole(state.tries, known))
+    return _rested(msgspec.structs.replace(state, tries=_judged_whole(state.tries, known)))
+
+
+def _rested(state: LandingState) -> LandingState:
+    """Who was tried to the end as it is, is restless no more."""
+    tried = {name for tried in state.tries if tried.outcome is not None for name in tried.group}
+    queue = tuple(
+        msgspec.structs.replace(w, restless=False) if w.change in tried else w for w in state.queue
+    )
+    return msgspec.structs.replace(state, queue=queue)
 
 
 def _judged_whole(tries: Iterable[Try], ended: Mapping[str, Outcome | None]) -> tuple[Try, ...]:
@@ -237,6 +277,7 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     )
     deferred = (*state.deferred, *result.get("deferred", ()))
     state = msgspec.structs.replace(state, tries=tries, deferred=deferred, ended={}, revised=())
+    state = _rested(state)
     stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]
     present = {(waiting.change, waiting.head) for waiting in state.queue}
     return _stop(state, [found for found in stopped if (found.change, found.head) in present])
@@ -260,7 +301,7 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _next(msgspec.structs.replace(state, tries=tries))
     state = _forgotten(state)
     if result["landed"]:
-        return _next(state, *retired(result))
+        return _next(msgspec.structs.replace(state, red=""), *retired(result))
     in_the_way = [
         Stopped(change=waiting.change, head=waiting.head, state="held", why=found)
         for waiting in state.queue
@@ -324,6 +365,7 @@ def _next(state: LandingState, *first: Effect) -> Decision:
     if decision.land:
         return _do(state, LAND, tried=_kept_try(state, decision.land))
     if decision.reject or decision.hold:
+        state = msgspec.structs.replace(state, red=state.tip if _red_tip(state) else state.red)
         return _stop(state, _sent_back(state, decision))
     if decision.start:
         groups = [list(group) for group in decision.start]
@@ -340,12 +382,18 @@ def _try(state: LandingState, group: Group) -> Try:
     return next(tried for tried in state.tries if tried.group == group and not tried.stale)
 
 
+def _red_tip(state: LandingState) -> Try | None:
+    """How the tip fares by itself, where that is not green."""
+    of_tip = (t for t in state.tries if t.group == TIP and t.outcome is not None and not t.stale)
+    return next((tried for tried in of_tip if tried.outcome != "passed"), None)
+
+
 def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
     heads = {waiting.change: waiting.head for waiting in state.queue}
     alone = {tried.group: tried for tried in state.tries if not tried.stale}
-    red_tip = alone.get(TIP)
-    is_red_tip = red_tip is not None and red_tip.outcome != "passed"
-    why = holds.halted(state.target) if is_red_tip else holds.COULD_NOT_RUN
+    why, red_tip = holds.COULD_NOT_RUN, _red_tip(state)
+    if red_tip is not None:
+        why = holds.halted(state.target, red_tip.outcome or "")
     rejected = [
         Stopped(change=name, head=heads[name], state="rejected", tried=alone[(name,)])
         for name in decision.reject
@@ -391,7 +439,9 @@ def _counted(job: Job) -> dict[str, Any]:
     """The state of a job that did not count its effects: which is under way, its name says."""
     tries = [{**tried, "by_old_gate": tried.get("half", False)} for tried in job.state["tries"]]
     names = {"tries": tries, "deferred": job.state.get("later", ())}
-    return {**job.state, **names, "sequence": job.sequence, "number": 0}
+    # Whether it halts, only a look can tell.
+    red = {"red": "unknown"}
+    return {**job.state, **names, **red, "sequence": job.sequence, "number": 0}
 
 
 KIND = JobKind(

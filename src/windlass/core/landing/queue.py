@@ -70,6 +70,10 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """
     pushed: dict[str, Any] | None = None
     """A push of which nobody knows whether the remote took it: before all else it is settled."""
+    red: str = ""
+    """The tip on which landing halts: not green by itself, or nobody can say whether it is."""
+    looks: bool = False
+    """Whether it is being looked whether the target is green by now."""
     misses: int = 0
     """How often in a row the remote could not be reached, or nobody told of a stop."""
     wake_at: float | None = None

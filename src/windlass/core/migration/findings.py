@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
-from windlass.core import config_roles, json_text
+from windlass.core import config_layers, config_roles, json_text
 from windlass.core.errors import ConfigError
 from windlass.core.roles import EVERYBODY
 
@@ -53,7 +53,14 @@ class Findings(msgspec.Struct, kw_only=True):
         self.sources.setdefault(path, []).append(source)
 
     def set(self, key: str, value: Any, source: str) -> None:
-        """Notes a key of the configuration."""
+        """Notes a key of the configuration, where it can be one."""
+        *tables, last = key.split(".")
+        layer: dict[str, Any] = {last: value}
+        for name in reversed(tables):
+            layer = {name: layer}
+        for problem in config_layers.problems(layer, source):
+            self.leave(source, f"{problem.error.message}; {problem.error.hint}")
+            return
         self.settings[key] = value
         self.setting_sources[key] = source
 

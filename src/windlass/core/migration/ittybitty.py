@@ -39,13 +39,30 @@ def read(files: Files) -> Findings:
             _permissions(found, role, tools)
     else:
         found.leave(f"{FILE}: permissions", f"it is {json_text.kind(permissions)}, not an object")
+    _prompts(found, said.pop("prompts", {}))
     for key, value in flat(said).items():
         _setting(found, key, value)
     for path in sorted(files):
         if path.startswith(PROMPTS) and path.endswith(".md"):
             name = path.removeprefix(PROMPTS).removesuffix(".md")
             add_role(found, name, files[path], path, commands=_COMMANDS)
+        elif path != FILE:
+            found.leave(path, "nothing here means that; it stays where it is")
     return found
+
+
+def _prompts(found: Findings, prompts: Any) -> None:
+    """Takes over prompts that stand in the configuration itself."""
+    if not isinstance(prompts, dict):
+        found.leave(f"{FILE}: prompts", f"it is {json_text.kind(prompts)}, not an object")
+        return
+    for role, text in prompts.items():
+        where = f"{FILE}: prompts.{role}"
+        if isinstance(text, str):
+            held = text.encode("utf-8", "replace")
+            add_role(found, role, held, where, commands=_COMMANDS)
+        else:
+            found.leave(where, f"it is {json_text.kind(text)}, not a text")
 
 
 def _permissions(found: Findings, role: str, tools: Any) -> None:

@@ -33,9 +33,9 @@ _LIMITS = {
 }
 _KEPT = ("mode", "readonly", "model")
 _BACKENDS = ("runtime.backend", "runtime_backend", "backend")
-_NOT_YET = {
-    "max_workers": "`wl run` will take it as --max-workers",
-    "workers.max": "`wl run` will take it as --max-workers",
+_ELSEWHERE = {
+    "max_workers": "`wl run` takes it as --max-workers",
+    "workers.max": "`wl run` takes it as --max-workers",
     "supervisor_interval": "give it to a role: [roles.software-engineer] supervisor_interval",
 }
 
@@ -106,7 +106,7 @@ def _configured(found: Findings, held: Mapping[str, bytes]) -> dict[str, Any]:
         elif key in ("model", "claude.model") and isinstance(value, str):
             found.set("model", value, name)
         else:
-            found.leave(name, _NOT_YET.get(key, "nothing here means that"))
+            found.leave(name, _ELSEWHERE.get(key, "nothing here means that"))
     path = f"{FOLDER}/{_AGENTS}"
     more = table({path: held[_AGENTS]} if _AGENTS in held else {}, path, found)
     more = more.get("agents", more)

@@ -6,6 +6,7 @@ a change cannot weaken the gate that it has to pass.
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 from windlass.core.box_spec import Level
@@ -71,8 +72,28 @@ class Gate(NamedTuple):
 
 
 def read(context: Context, repo: Repo) -> Gate:
-    """Reads the gate of a repository; one without checks has none, see `require`."""
+    """Reads the gate of a repository; one without checks has none, see `require`.
+
+    Where that is the gate of a remote's branch which the person's own git has seen elsewhere since,
+    the remote is asked: it may just have been pushed.
+    """
     git = repos.git(repo)
+    gate = _read(context, repo, git)
+    if not gate.spec.checks and _was_seen_elsewhere(git, gate.target):
+        with contextlib.suppress(WindlassError):
+            remotes.fetch(git, gate.target.remote, gate.target.branch)
+        gate = _read(context, repo, git)
+    return gate
+
+
+def _was_seen_elsewhere(git: Repository, target: Target) -> bool:
+    if target.mode == "local":
+        return False
+    seen = repository.read_ref(git, f"refs/remotes/{target.remote}/{target.branch}")
+    return seen not in (None, target.tip)
+
+
+def _read(context: Context, repo: Repo, git: Repository) -> Gate:
     found = target(context, repo, git)
     held = gate_trees.read_file(
         git, found.tree, project_file.PROJECT_FILE, most=project_file.LARGEST

@@ -24,6 +24,18 @@ def follow(git: Repository, commit: str) -> None:
     repository.set_ref(git, REF, commit)
 
 
+def find_again(context: Context, gate: Gate, git: Repository) -> None:
+    """Has the ref be at the newest proven commit where the target has gone back behind it."""
+    kept = repository.read_ref(git, REF)
+    if kept is None or repository.is_ancestor(git, kept, gate.target.tip):
+        return
+    proven = newest(context, gate, git)
+    if proven is None:
+        repository.delete_refs(git, REF)
+    else:
+        follow(git, proven)
+
+
 def newest(context: Context, gate: Gate, git: Repository) -> str | None:
     """The newest commit along the target's own line that is known to be proven; None for none.
 

@@ -155,6 +155,10 @@ class Proofs:
         if gate is not None and self._orders_and_unproven(gate, gate.target.tree)[1]:
             self.begin(gate, gate.target.tree)
 
+    def is_green(self, gate: Gate, tree: str) -> bool:
+        """Whether every check is known to be green for a tree."""
+        return bool(gate.spec.checks) and not self._orders_and_unproven(gate, tree)[1]
+
     def told(self, job: JobId) -> GateRunReply:
         """How a run stands."""
         return self._ended(self._find(job))
@@ -401,7 +405,8 @@ class Proofs:
         gate, data = self._recorded(work), work.data
         check = next(c for c in gate.spec.checks if c.name == data["check"])
         layer = data["layer"]
-        order = CheckOrder(gate, data["tree"], check, layer["key"], layer["versions"])
+        versions = layer.get("versions", data.get("versions", ""))  # older releases' have it there
+        order = CheckOrder(gate, data["tree"], check, layer["key"], versions)
         run = owner(work.intent.id) or JobId("")
 
         def is_wanted() -> bool:
@@ -415,8 +420,7 @@ class Proofs:
         job = self._find(owner(work.intent.id) or "")
         gate = gates.read(self._context, repos.by_id(self._context, job.repo))
         ended = self._ended(job)
-        is_target = ended["tree"] == gate.target.tree and bool(gate.spec.checks)
-        if is_target and not self._orders_and_unproven(gate, ended["tree"])[1]:
+        if ended["tree"] == gate.target.tree and self.is_green(gate, ended["tree"]):
             green.follow(repos.git(gate.repo), gate.target.tip)
         self._ends.tell(work, job.id, gate, ended)
 

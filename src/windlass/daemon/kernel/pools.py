@@ -88,7 +88,7 @@ POOLS = (
     Pool("job", 4, "engine.embedded", "a job each, while it takes in what happened"),
     Pool("effect", 8, "daemon.services", "what a job has done, each within seconds"),
     Pool("gate", 8, "daemon.services", "a gate's command each, most of which wait for a slot"),
-    Pool("landing", 8, "daemon.services", "a queue each, while it makes trees or asks a remote"),
+    Pool("landing", 8, "daemon.services", "what a queue has done by git, remotes and agents"),
     Pool("run", 8, "daemon.services", "an agent each, which a run makes, begins or closes"),
 )
 

@@ -35,6 +35,8 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
     found = rows.find(writing.connection, repo, ChangeId(name))
     if found is None or found.head != work.data["heads"][name]:
         return
+    if (found.state, found.commit) == ("landed", plan.new):
+        return  # recorded by a daemon that died before it could say that the step is done
     rows.move(
         writing,
         found,

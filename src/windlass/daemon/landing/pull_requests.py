@@ -140,6 +140,8 @@ class PullRequests:
 
     def _look(self, work: RunningIntent) -> None:
         """Reads the upstream first: what it contains has landed, whatever the forge says."""
+        if work.data.get("outcome") == "landed":
+            return  # by a daemon that died right after it was recorded
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         git, state = repos.git(repo), shapes.convert(work.data, RequestState)
         waiting = partial(_waiting, repo=repo.id, state=state)

@@ -91,7 +91,7 @@ def release_dependents(writing: Writing, change: Change) -> None:
 def release_halted(writing: Writing, repo: RepoId, target: str) -> None:
     """What was held because its target was red goes on."""
     for waiting in rows.listed(writing.connection, repo, states={"held"}):
-        was_halted = waiting.target == target and waiting.why == holds.halted(target)
+        was_halted = waiting.target == target and holds.is_halted(waiting.why, target)
         if was_halted and not waiting.waits_for_a_person:
             enter(writing, waiting)
 

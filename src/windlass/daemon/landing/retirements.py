@@ -20,10 +20,13 @@ from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
+from windlass.daemon.mail import notices
 from windlass.git import repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store.store import Writing
+
+_STOP = "stop"
 
 
 class Retirements:
@@ -37,6 +40,8 @@ class Retirements:
     def operation(self) -> Operation:
         """Look, stop, look again at what came meanwhile, and only then remove."""
         stop, *rest = self._ending.steps()
+        if stop.name != _STOP:
+            raise AssertionError(stop.name)
         return Operation(
             landing_job.RETIRE,
             (
@@ -69,7 +74,7 @@ class Retirements:
             work.keep(**kept, notes=notes)
         more = self._more(author, work.data["head"])
         if more:
-            self._context.store.write(partial(_draft, work=work, author=author, why=more))
+            work.with_next_record(partial(_draft, work=work, author=author, why=more))
             work.keep(more=more)
 
     def _author(self, work: RunningIntent) -> Agent | None:
@@ -114,9 +119,17 @@ def _unless_more(step: Step) -> Step:
 
 
 def _draft(writing: Writing, *, work: RunningIntent, author: Agent, why: str) -> None:
-    """What came after what landed is a change of its own, which waits for its author."""
+    """What came after what landed is a change of its own, which waits for its author.
+
+    The person hears of an author that was stopped for its ending, and stays.
+    """
     repo = RepoId(work.intent.repo)
     landed = rows.find(writing.connection, repo, ChangeId(work.data["change"]))
+    if _STOP in work.intent.done:
+        text = (
+            f"{work.data['change']} has landed; {why}, so it stays, stopped: wl resume {author.id}"
+        )
+        notices.post(writing, repo, author.id, "waiting", text, by_hand=True)
     newest = rows.of_author(writing.connection, author.uid)
     if landed is None or (newest is not None and newest.id != landed.id):
         return

@@ -34,7 +34,7 @@ from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.tickets import Evidence
 from windlass.daemon.launch import clones
 from windlass.daemon.mail import from_windlass, notices
-from windlass.git import mainline, repository
+from windlass.git import mainline, repository, squashes
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
@@ -112,7 +112,8 @@ class Stops:
         if not tip or not stopped.paths:
             return evidence
         try:
-            return evidence._replace(landed=_landed_there(repos.git(repo), stopped, tip))
+            git = squashes.seen(repos.git(repo))
+            return evidence._replace(landed=_landed_there(git, stopped, tip))
         except WindlassError as error:  # a ticket with less in it is a ticket
             log.warning("what landed where %s conflicts: %s", stopped.change, error.message)
             return evidence

@@ -94,7 +94,7 @@ class Submissions:
         wanted = request.get("needs")
         landed, commit = self._context.store.read(partial(_landed, change=change))
         if commit and repository.is_ancestor(repos.git(repo), commit, gate.target.tip):
-            known = {"change": landed, "left_out": left_out}
+            known = {"change": landed, "left_out": left_out, "is_there": True}
             return IntentDraft(repo.id, scope.caller_uid, lambda _: known)
 
         def prepare(writing: Writing) -> dict[str, Any]:
@@ -276,7 +276,12 @@ class Submissions:
             raise AssertionError(work.data)
         queue = work.read(partial(rows.open_ones, repo=repo))
         left_out = work.data.get("left_out", [])
-        return work.read(partial(views.view, change=change, queue=queue, left_out=left_out))
+        shown = work.read(partial(views.view, change=change, queue=queue, left_out=left_out))
+        if work.data.get("is_there", False):
+            # What is asked about is this proposal; the change itself goes on as what has landed.
+            why = f"all of it landed as {(change.commit or '')[:10]}"
+            return {**shown, "state": "nothing-to-land", "why": why, "position": None}
+        return shown
 
 
 def _tip(git: Repository, proposed: Proposed) -> str:

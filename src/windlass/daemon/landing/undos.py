@@ -6,6 +6,7 @@ revert is proposed: a change as any other, gated and landed.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -15,11 +16,12 @@ import msgspec
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, JudgeRequest
 from windlass.core import shapes
-from windlass.core.errors import Conflict
+from windlass.core.errors import Conflict, GitError
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Approval, Change, ChangeId
 from windlass.core.printable import printable_line
+from windlass.daemon.gate import gates, green
 from windlass.daemon.kernel import lookup, repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
@@ -31,8 +33,10 @@ from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+log = logging.getLogger(__name__)
 _NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
@@ -135,6 +139,7 @@ class LandingUndos:
         if work.data["plan"] is not None:
             merges.apply(git, shapes.convert(work.data["plan"], MergePlan))
             work.with_next_record(partial(_take_back, work=work))
+            self._forget_green(repo, git)
             return
         ref, head = f"refs/heads/{work.data['branch']}", work.data["head"]
         if repository.read_ref(git, ref) != head:
@@ -151,6 +156,14 @@ class LandingUndos:
         if "revert" not in work.data:
             self._context.store.write(propose)
         pins.pin(self._context, repo)
+
+    def _forget_green(self, repo: Repo, git: Repository) -> None:
+        """What was taken back is not the newest proven commit any more."""
+        try:
+            if (gate := gates.find(self._context, repo)) is not None:
+                green.find_again(self._context, gate, git)
+        except GitError as error:  # it is taken back all the same
+            log.warning("%s stays where it was: %s", green.REF, error.message)
 
     def _settle(self, work: RunningIntent) -> None:
         """Leaves no checkout half moved."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -31,12 +32,14 @@ from windlass.core.gate import verdicts as outcomes
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Revision, Ticket
+from windlass.core.landing.job import LAND
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
+from windlass.git import repository
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import verdicts
@@ -78,7 +81,7 @@ class ChangeViews:
         if (repo := scope.repo) is None:
             return {
                 "target": None, "gateless": "", "last": None,
-                "changes": [], "waiting": [], "retiring": [],
+                "changes": [], "waiting": [], "retiring": [], "done": [],
             }  # fmt: skip
         told = tells_tickets(self._context, scope)
         gate, gateless = self._gate(repo)
@@ -96,6 +99,7 @@ class ChangeViews:
                 "gateless": gateless,
                 "last": _last(connection, repo.id),
                 "retiring": [agent.id for agent in agents if _is_retiring(connection, agent)],
+                "done": [],
                 "changes": [view(connection, c, queue, is_told=told(c)) for c in found],
                 "waiting": [
                     change.id
@@ -104,7 +108,15 @@ class ChangeViews:
                 ],
             }
 
-        return self._context.store.read(read)
+        return {**self._context.store.read(read), "done": self._done(repo)}
+
+    def _done(self, repo: Repo) -> list[str]:
+        """The agents that are kept though their branches have nothing beyond what landed."""
+        heads = self._context.store.read(partial(_kept_heads, repo=repo.id))
+        if not heads:
+            return []
+        refs = repository.read_refs(repos.git(repo), *(ref for ref, _ in heads.values()))
+        return [name for name, (ref, head) in heads.items() if refs.get(ref) == head]
 
     def _gate(self, repo: Repo) -> tuple[Gate | None, str]:
         """The gate of a repository, or why nothing can land in it."""
@@ -115,12 +127,15 @@ class ChangeViews:
         return (gate, "") if gate.spec.checks else (None, gates.unproven(gate))
 
     async def wait(self, caller: Caller, request: ChangeWaitRequest) -> ChangeView:
-        """Tells how a change fared as soon as it has left the queue, or when the time is over."""
+        """Tells how a change fared as soon as it has left the queue, or when the time is over.
+
+        What has landed on a remote is over once the branch here has followed, or stays behind.
+        """
         loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
         until = clock.monotonic() + request["seconds"] if "seconds" in request else None
 
         def committed(events: list[Event]) -> None:
-            if any(event.kind in _ENDS for event in events):
+            if any(event.kind in _ENDS or event.data.get("what") == LAND for event in events):
                 loop.call_soon_threadsafe(news.set)
 
         with self._context.store.listening(committed):
@@ -128,11 +143,30 @@ class ChangeViews:
                 news.clear()
                 shown = await self._context.pools.look(caller, self.show, caller, request)
                 left = None if until is None else until - clock.monotonic()
-                if shown["state"] not in OPEN or (left is not None and left <= 0):
+                is_late = left is not None and left <= 0
+                if is_late or not await self._context.pools.look(
+                    caller, self._is_under_way, caller, request, shown
+                ):
                     return shown
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(None if left is None else clock.real(left)):
                         await news.wait()
+
+    def _is_under_way(self, caller: Caller, request: ChangeRequest, shown: ChangeView) -> bool:
+        """Whether the queue has a change still, or is just bringing the target along with it."""
+        if shown["state"] != "landed":
+            return shown["state"] in OPEN
+        repo = lookup.scope(self._context, caller, request).require_repo().id
+        return any(
+            intent.kind == LAND and intent.repo == repo and shown["id"] in _group(intent.data)
+            for intent in self._context.store.read(agent_rows.open_intents)
+        )
+
+
+def _group(data: Mapping[str, Any]) -> list[str]:
+    """The changes that a landing is of."""
+    found: list[str] = data.get("tried", {}).get("group", [])
+    return found
 
 
 def kept(connection: sa.Connection, repo: RepoId, name: ChangeId) -> ChangeView:
@@ -193,6 +227,18 @@ def _last(connection: sa.Connection, repo: RepoId) -> LastLandingView | None:
     if found is None:
         return None
     return {"id": found.id, "title": found.title, "landed_at": found.landed_at}
+
+
+def _kept_heads(connection: sa.Connection, repo: RepoId) -> dict[str, tuple[str, str]]:
+    """The branches of agents that live on after a landing, and what has landed of each."""
+    found: dict[str, tuple[str, str]] = {}
+    for agent in agent_rows.agents(connection, repo=repo):
+        own = rows.of_author(connection, agent.uid)
+        if own is None or own.state != "landed" or own.ends or agent.branch is None:
+            continue
+        if undone_by(connection, own) is None:
+            found[agent.id] = (f"refs/heads/{agent.branch}", own.head)
+    return found
 
 
 def _is_retiring(connection: sa.Connection, agent: Agent) -> bool:

@@ -110,8 +110,7 @@ class Plan(NamedTuple):
         if values:
             found[self.path] = config_text.with_keys(self.held, values, path=self.path)
         if self.include and self.kind != "private":
-            lines = "".join(f"{line}\n" for line in self.include)
-            found[project_file.INCLUDE_FILE] = lines.encode()
+            found[project_file.INCLUDE_FILE] = _listed(self.include)
         return found
 
     def view(self) -> ProposalsView:
@@ -269,11 +268,20 @@ def _check(check: CheckProposal) -> dict[str, Any]:
 def _include(
     findings: proposals.Findings, names: frozenset[str], in_force: config.Config, repo: Repo
 ) -> tuple[str, ...]:
-    there = project_file.INCLUDE_FILE
-    if there in names or os.path.lexists(Path(repo.root) / there) or findings.proposal is None:
+    if project_file.INCLUDE_FILE in names or findings.proposal is None:
         return ()
     listed = in_force.workspace.include
-    return tuple(name for name in findings.proposal.include if name not in listed)
+    lines = tuple(name for name in findings.proposal.include if name not in listed)
+    path = Path(repo.root) / project_file.INCLUDE_FILE
+    if not os.path.lexists(path):
+        return lines
+    # One of ours lies there where a hook refused the commit before.
+    is_ours = path.is_file() and not path.is_symlink() and path.read_bytes() == _listed(lines)
+    return lines if is_ours else ()
+
+
+def _listed(lines: tuple[str, ...]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _allow(
