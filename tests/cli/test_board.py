@@ -186,6 +186,32 @@ def test_each_problem_is_one_line_with_its_number_and_ends_with_3(
     assert line in [problem["line"] for problem in reply["problems"]]
 
 
+def test_roles_and_pipelines_that_are_not_there_are_warnings(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    roles, pipelines = board.parent / "roles", board.parent / "pipelines"
+    roles.mkdir()
+    pipelines.mkdir()
+    (roles / "mine.md").write_text("mine")
+    (pipelines / "own.json").write_text("{}")
+    rows = ["## TASKS"]
+    for number, more in enumerate(
+        (
+            *("Agent: mine", "Agent: security-audit", "Agent: nobody"),
+            *("Pipeline: own", "Pipeline: full", "Pipeline: gone", "Pipeline: -"),
+        )
+    ):
+        rows += [f"- [ ] **[AA-{number}]** t", "  - Priority: LOW", "  - Dependencies: none"]
+        rows += [f"  - {more}"]
+    board.write_text("\n".join(rows))
+    found = data(capsys, "board", "validate")["problems"]
+    assert [(one["line"], one["level"], one["kind"]) for one in found] == [
+        (13, "warning", "agent"),
+        (25, "warning", "pipeline"),
+        (29, "warning", "pipeline"),
+    ]
+
+
 def test_a_binary_file_is_told_by_a_few_lines(
     board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

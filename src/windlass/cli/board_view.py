@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from windlass.cli.call import Call
@@ -12,6 +13,7 @@ from windlass.core.board.tasks import MARKERS, Problem, Task
 from windlass.core.errors import ConfigError
 from windlass.core.printable import printable_line
 from windlass.project import boards
+from windlass.project.boards import BoardFile
 
 _COLOURS = {"=": "green", "P": "yellow", "x": "dim", "*": "red", "N": "dim"}
 
@@ -19,7 +21,8 @@ _COLOURS = {"=": "green", "P": "yellow", "x": "dim", "*": "red", "N": "dim"}
 def validate(call: Call) -> int:
     """Says everything that is wrong; exit 3 if anything is."""
     read = boards.read(call.args.file)
-    found = checks.problems(read.board)
+    found = [*checks.problems(read.board), *_unknown_names(read)]
+    found.sort(key=lambda problem: problem.line)
     errors = sum(problem.level == "error" for problem in found)
     call.data(
         {
@@ -35,6 +38,16 @@ def validate(call: Call) -> int:
     if not found:
         call.tell(f"{printable_line(read.path)}: {_count(read.board)}, nothing wrong")
     return ConfigError.exit_code if errors else 0
+
+
+def _unknown_names(read: BoardFile) -> list[Problem]:
+    from windlass.project import pipelines, step_roles  # noqa: PLC0415 - the order needs neither
+
+    return checks.unknown_names(
+        read.board,
+        is_role=frozenset(step_roles.names(read.folder)).__contains__,
+        is_pipeline=cache(lambda name: pipelines.is_there(name, read.folder)),
+    )
 
 
 def _data(problem: Problem) -> dict[str, Any]:

@@ -150,7 +150,8 @@ def _value(name: str, value: Any) -> str:
         return render.counted(value, "file")
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value))
-    said = render.shortened("" if value is None else str(value))
+    said = "" if value is None else str(value)
+    said = render.shortened(" ".join(said.split()))
     return _short(said, 200 if name in _LONG else 80)
 
 

@@ -29,7 +29,7 @@ class Chosen(NamedTuple):
 def data_of(named: str, windlass: str) -> tuple[bytes, str]:
     """What is named holds, and what errors call it: a file, or a pipeline by its name."""
     if named == _STDIN:
-        return folder.short(sys.stdin.buffer.read((32 << 20) + 1), "stdin"), "stdin"
+        return folder.short(sys.stdin.buffer.read(folder.LARGEST + 1), "stdin"), "stdin"
     if os.path.lexists(named) and not os.path.isdir(named):
         return folder.read(named), named
     if os.sep not in named:
@@ -42,6 +42,14 @@ def data_of(named: str, windlass: str) -> tuple[bytes, str]:
     raise NotFound(
         f"no pipeline {named}", "name a file of JSON, or one that `wl pipeline list` shows"
     )
+
+
+def is_there(named: str, windlass: str) -> bool:
+    """Whether a pipeline is there that somebody names."""
+    try:
+        return bool(data_of(named, windlass)) if named != _STDIN else False
+    except WindlassError:
+        return False
 
 
 def read(named: str, windlass: str) -> Pipeline:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from windlass.core.board.board import Board
 from windlass.core.board.tasks import ID, NOT_PLANNED, UNFINISHED, Problem, Task
 
@@ -23,6 +25,24 @@ def problems(board: Board) -> list[Problem]:
             )
     found += _cycles(board)
     return sorted(found, key=lambda problem: problem.line)
+
+
+def unknown_names(
+    board: Board, *, is_role: Callable[[str], bool], is_pipeline: Callable[[str], bool]
+) -> list[Problem]:
+    """What tasks name that is not there: a role to do them, a pipeline to go through."""
+    found = []
+    for task in board.tasks:
+        for name, known, remedy in (
+            ("Agent", is_role, "`wl pipeline roles` lists them; or write .windlass/roles/{}.md"),
+            ("Pipeline", is_pipeline, "`wl pipeline list` lists them; or name a file"),
+        ):
+            field = task.fields.get(name)
+            if field and field.value and not known(field.value):
+                what = f"{name} {field.value!r} of {task.id} is not there"
+                hint = remedy.format(field.value)
+                found.append(Problem(field.line, name.lower(), what, hint, "warning"))
+    return found
 
 
 def _dependencies(board: Board, task: Task) -> list[Problem]:
