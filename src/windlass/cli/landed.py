@@ -277,7 +277,7 @@ def _revision(call: Call, revision: dict[str, Any]) -> None:
     why = f"  {printable_line(revision['why'])}" if revision["why"] else ""
     call.say(
         f"    {revision['revision']:<3} {revision['head'][:10]}  {when:<4}"
-        f" {_word(revision['state'])}{why}"
+        f" {_word(revision['state']):<8}{why}".rstrip()
     )
 
 

@@ -8,6 +8,7 @@ shows only what no UTF-8 can hold.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 # In order: strings (OSC, DCS, SOS, PM, APC) to their end, or to the end of their line when cut;
 # control sequences; character sets and other two- and three-byte escapes.
@@ -40,6 +41,12 @@ def printable(text: str) -> str:
 def printable_line(text: str) -> str:
     r"""Shows control characters, line ends and tabs too, so that one line stays one."""
     return _CONTROL_OR_BREAK.sub(_visible, text)
+
+
+def few(names: Sequence[str], most: int = 5) -> str:
+    """The first of some names, each a line of its own made safe to show, and how many are left."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(printable_line, names[:most])) + more
 
 
 def encodable(text: str) -> str:

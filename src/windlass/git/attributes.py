@@ -12,7 +12,7 @@ import errno
 import logging
 import os
 
-from windlass.core.printable import printable_line
+from windlass.core.printable import few
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,6 @@ _OF_THE_SYSTEM = frozenset({"security.selinux", "security.SMACK64", "security.ap
 """Labels that the system gives to every new file by itself."""
 _NONE = frozenset({errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENODATA, errno.ENOSYS})
 _TOO_MANY = "more than the system lists"
-_NAMED = 5
 
 Encoded = dict[str, str]
 """Names with values in base64: a manifest is text."""
@@ -67,9 +66,7 @@ def not_kept(left: list[str]) -> str:
     """Says of some attributes that they are not kept; "" where there are none."""
     if not left:
         return ""
-    shown = ", ".join(printable_line(name) for name in sorted(left)[:_NAMED])
-    more = f" and {len(left) - _NAMED} more" if len(left) > _NAMED else ""
-    return f"extended attributes alone are not kept: {shown}{more}"
+    return f"extended attributes alone are not kept: {few(sorted(left))}"
 
 
 def put(handle: int, saved: Encoded) -> list[str]:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.git import gitfiles, index_entries, index_lock, leftovers, views, workspace_state
 from windlass.git.bounds import LONG, LOOK
 from windlass.git.environment import Dirs
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from windlass.git.environment import ReadBox
     from windlass.git.repository import Repository
     from windlass.git.runner import GitResult
-
-_NAMED = 5
 
 
 def dirty(repo: Repository, path: str, *, read: ReadBox | None = None) -> list[str]:
@@ -219,7 +217,7 @@ class Follower:
             return
         if edited := self._edited():
             raise Conflict(
-                f"your edits of {_few(edited)} are in the way, in"
+                f"your edits of {few(edited)} are in the way, in"
                 f" {printable_line(self._dirs.work_tree or '')}",
                 "commit or stash them, then try again",
             )
@@ -345,11 +343,6 @@ class Follower:
 
     def _is_at(self, side: Side) -> bool:
         return index_entries.read(self._dirs).is_at(side, self._changes)
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 def _in_the_way(top: bytes, path: bytes, *, tracked: Container[bytes]) -> bytes | None:

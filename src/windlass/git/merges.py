@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from windlass.core.errors import Conflict, GitError
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.git import checkout, cloned, path_count, registered, workspace_state
 from windlass.git.bounds import LONG
 from windlass.git.environment import ReadBox
 from windlass.git.repository import (
+    NOBODY,
     Repository,
     ahead_behind,
     checkouts,
@@ -36,7 +37,6 @@ _RENAMES = {"merge.renameLimit": "2000"}
 """Files that are edited and moved at once are compared each with each, by thousands for minutes.
 
 What is moved as it is, or keeps its name, is found however many there are."""
-_NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
 class MergeCheck(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +117,7 @@ def compared_with(repo: Repository, *, tip: str, target: str) -> str | None:
             tree=tree,
             parents=(together, other),
             message="what a merge compares with\n",
-            author=_NOBODY,
+            author=NOBODY,
             time=0,
         )
     return together
@@ -158,11 +158,9 @@ def prepare(
         )
     tree, conflicts = merge_trees(repo, ours=ours, theirs=theirs)
     if conflicts:
-        shown = ", ".join(printable_line(name) for name in conflicts[:5])
-        more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
         raise Conflict(
             f"{printable_line(source)} conflicts with {printable_line(target_branch)}"
-            f" in {shown}{more}",
+            f" in {few(conflicts)}",
             f"merge {printable_line(target_branch)} into it and resolve there, then try again",
         )
     new = commit(repo, tree=tree, parents=(ours, theirs), message=message, author=author, time=time)
@@ -202,12 +200,9 @@ def refuse_dirty(
     """
     with workspace_state.locked_branch(repo, _branch_at(repo, checkout_path)) as lock:
         _settle(repo, checkout_path, lock=lock, box=box)
-    names = [printable_line(name) for name in checkout.dirty(repo, checkout_path, read=read)]
-    if names:
-        more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    if names := checkout.dirty(repo, checkout_path, read=read):
         raise Conflict(
-            f"{printable_line(checkout_path)} has uncommitted changes in"
-            f" {', '.join(names[:5])}{more}",
+            f"{printable_line(checkout_path)} has uncommitted changes in {few(names)}",
             "commit or stash them first",
         )
 

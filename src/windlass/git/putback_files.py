@@ -12,7 +12,7 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.git import attributes, beneath, gitfiles, names, properties
 from windlass.git.descent import Descent, is_exchanged
 from windlass.git.holes import HoleWriter
@@ -81,9 +81,7 @@ class FilePutBack:
             self._put_attributes(top, b"")
             self._put_top_mode(top)
         if self._bare:
-            shown = ", ".join(map(printable_line, self._bare[:5]))
-            more = f" and {len(self._bare) - 5} more" if len(self._bare) > 5 else ""
-            self.notes.append(f"extended attributes cannot be set here: {shown}{more}")
+            self.notes.append(f"extended attributes cannot be set here: {few(self._bare)}")
 
     def _is_path(self, name: bytes) -> bool:
         if names.is_path(name):

@@ -197,6 +197,10 @@ def require(repo: Repository, rev: str) -> str:
     return oid
 
 
+NOBODY = ("windlass", "windlass@windlass.invalid")
+"""Who commits where the user has no name: also what is made to be compared, and for nobody."""
+
+
 def identity(repo: Repository) -> tuple[str, str] | None:
     """Gives the user's own name and email as their git would use them."""
     settings = user_settings(cwd=repo.root)

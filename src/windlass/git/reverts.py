@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from windlass.core.errors import GitError
 from windlass.git import gate_trees, mainline, merges
-from windlass.git.repository import Repository
-
-_NOBODY = ("windlass", "windlass@windlass.invalid")
+from windlass.git.repository import NOBODY, Repository
 
 
 def merge_of(repo: Repository, landed: str, head: str) -> str:
@@ -31,7 +29,7 @@ def tree_without(repo: Repository, merge: str, tip: str) -> tuple[str, list[str]
 def beside(repo: Repository, *, tree: str, parent: str) -> str:
     """A commit that merges as if a tree had come straight from another commit."""
     return merges.commit(
-        repo, tree=tree, parents=(parent,), message="what is compared\n", author=_NOBODY, time=0
+        repo, tree=tree, parents=(parent,), message="what is compared\n", author=NOBODY, time=0
     )
 
 

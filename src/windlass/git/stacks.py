@@ -15,10 +15,15 @@ from windlass.core.errors import GitError
 from windlass.git import gate_trees, merges, path_count, reverts, workspace_state
 from windlass.git.bounds import LONG
 from windlass.git.environment import Dirs
-from windlass.git.repository import Repository, is_ancestor, merge_bases, null_oid, require
+from windlass.git.repository import (
+    NOBODY,
+    Repository,
+    is_ancestor,
+    merge_bases,
+    null_oid,
+    require,
+)
 from windlass.git.runner import run
-
-_NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
 class Layer(NamedTuple):
@@ -152,7 +157,7 @@ def _without(repo: Repository, head: str, paths: Sequence[str], *, top: str) -> 
         run(["update-index", "-z", "--replace", "--index-info"], dirs=dirs, stdin=entries)
         tree = run(["write-tree"], dirs=dirs, timeout=LONG).out.decode().strip()
     return merges.commit(
-        repo, tree=tree, parents=(head,), message="without what stays\n", author=_NOBODY, time=0
+        repo, tree=tree, parents=(head,), message="without what stays\n", author=NOBODY, time=0
     )
 
 

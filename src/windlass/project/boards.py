@@ -39,7 +39,7 @@ def path_of(named: str | None) -> str:
 def read(named: str | None = None) -> BoardFile:
     """Reads a board; `-` is stdin."""
     if named == _STDIN:
-        data = folder.short(sys.stdin.buffer.read((32 << 20) + 1), "stdin")
+        data = folder.short(sys.stdin.buffer.read(folder.LARGEST + 1), "stdin")
         return BoardFile("stdin", parser.parse(boards.text_of(data)), folder.find())
     path = path_of(named)
     if named is None and not os.path.lexists(path):

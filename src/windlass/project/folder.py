@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from windlass.core.errors import ConfigError, NotFound, UserError
 
 NAME = ".windlass"
-_LARGEST = 32 << 20
+LARGEST = 32 << 20
 _HANDED = ("/dev/fd/", "/dev/stdin")
 _KEEP = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -81,12 +81,12 @@ def read(path: str) -> bytes:
             raise UserError(f"{path} is a folder", "name a file")
         raise UserError(f"{path} is no plain file", "name a file, or - for stdin")
     with os.fdopen(descriptor, "rb") as file:
-        data = file.read(_LARGEST + 1)
+        data = file.read(LARGEST + 1)
     return short(data, path)
 
 
 def short(data: bytes, name: str) -> bytes:
     """What was read, or an error where it is more than any such file has."""
-    if len(data) > _LARGEST:
-        raise UserError(f"{name} has more than {_LARGEST >> 20} MiB", "that is no such file")
+    if len(data) > LARGEST:
+        raise UserError(f"{name} has more than {LARGEST >> 20} MiB", "that is no such file")
     return data

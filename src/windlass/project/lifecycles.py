@@ -15,5 +15,5 @@ def data_of(named: str | None) -> tuple[bytes, str]:
     if named is None:
         return (resources.files("windlass.data") / "lifecycle.json").read_bytes(), OURS
     if named == "-":
-        return folder.short(sys.stdin.buffer.read((32 << 20) + 1), "stdin"), "stdin"
+        return folder.short(sys.stdin.buffer.read(folder.LARGEST + 1), "stdin"), "stdin"
     return folder.read(named), named

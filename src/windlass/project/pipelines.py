@@ -29,7 +29,7 @@ class Chosen(NamedTuple):
 def data_of(named: str, windlass: str) -> tuple[bytes, str]:
     """What is named holds, and what errors call it: a file, or a pipeline by its name."""
     if named == _STDIN:
-        return folder.short(sys.stdin.buffer.read((32 << 20) + 1), "stdin"), "stdin"
+        return folder.short(sys.stdin.buffer.read(folder.LARGEST + 1), "stdin"), "stdin"
     if os.path.lexists(named) and not os.path.isdir(named):
         return folder.read(named), named
     if os.sep not in named:

@@ -13,7 +13,7 @@ from tests.daemon.landing.upstream_ground import UpstreamGround
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.landing.views import ChangeViews
-from windlass.git import repository
+from windlass.git import remotes, repository
 
 
 @pytest.fixture
@@ -167,6 +167,29 @@ def test_a_push_without_an_answer_is_settled_before_anything_else_lands(
     assert ground.states() == {"mine": "landed", "next": "landed"}
     assert ground.change(name)["commit"] == pushed == ground.remote("rev-parse", "main^1")
     assert ground.remote("rev-parse", "main") == ground.change(second)["commit"]
+
+
+def test_a_push_that_the_remote_never_answers_is_given_up_and_held(
+    ground: UpstreamGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By then it is known that the remote has nothing of it, so it may be proposed once more."""
+    monkeypatch.setitem(remotes.push.__kwdefaults__ or {}, "timeout", 2.0)
+    hook = ground.bare / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexec tail -f /dev/null\n")
+    hook.chmod(0o755)
+    before = ground.remote("rev-parse", "main")
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "held"
+    assert "did not finish within 2 s" in shown["why"]
+    assert ground.remote("rev-parse", "main") == before
+    hook.unlink()
+    ground.submit("mine")
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+    assert ground.remote("rev-parse", "main") == ground.change(name)["commit"]
 
 
 def test_hooks_of_the_repository_are_not_run_by_a_push(ground: UpstreamGround) -> None:

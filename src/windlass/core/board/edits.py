@@ -19,7 +19,6 @@ from windlass.core.board.tasks import (
     MARKERS,
     NO_DEPENDENCIES,
     PRIORITIES,
-    Field,
     Task,
 )
 from windlass.core.errors import Conflict, NotFound, UserError
@@ -219,8 +218,3 @@ def ordered(board: Board, effective: Mapping[str, int]) -> str:
 def _ending(line: str, *, like: str) -> str:
     bare = line.removesuffix("\r")
     return bare + "\r" if like.endswith("\r") else bare
-
-
-def field_text(field: Field) -> str:
-    """What a field says, its list below it."""
-    return "\n".join((field.value, *field.items)) if field.value else "\n".join(field.items)

@@ -34,6 +34,10 @@ WAITING: frozenset[State] = OPEN | {"proposed", "held"}
 """Where it waits: for the gate, for what it needs, or for somebody."""
 SATISFIED: frozenset[State] = frozenset({"landed", "nothing-to-land"})
 """Where the target has all of a change, so that who needs it need not wait."""
+ENDED: frozenset[State] = frozenset({"landed", "dropped"})
+"""Where the next that its branch proposes is another change."""
+OVER: frozenset[State] = ENDED | {"nothing-to-land"}
+"""Where nobody has anything left to decide."""
 PINNED: frozenset[State] = UNFINISHED - {"draft"}
 """Where what was proposed may be needed still, whatever becomes of its branch."""
 EXIT_CODES: dict[State, int] = {

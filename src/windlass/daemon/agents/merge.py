@@ -25,7 +25,7 @@ from windlass.core.errors import (
 )
 from windlass.core.events import AgentMerged
 from windlass.core.ids import RepoId, Uid
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.daemon.agents import ending_settings, endings, merge_refusals
 from windlass.daemon.agents.ending_settings import EndingSettings
 from windlass.daemon.agents.endings import Endings
@@ -317,10 +317,8 @@ class Merges:
             return
         if marked := merge_refusals.marked(git, plan.old, plan.new, patterns):
             lets = "lets out of a box" if leaves else "lets in"
-            more = f" and {len(marked) - 5} more" if len(marked) > 5 else ""
             raise Denied(
-                f"{agent.id} edits protected paths, which only a person {lets}:"
-                f" {', '.join(map(printable_line, marked[:5]))}{more}",
+                f"{agent.id} edits protected paths, which only a person {lets}: {few(marked)}",
                 f"ask the person: wl merge {agent.id} --into {work.data['into']}",
             )
 

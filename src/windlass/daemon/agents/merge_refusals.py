@@ -7,7 +7,7 @@ import os
 from windlass.core.crew import Agent
 from windlass.core.errors import Conflict
 from windlass.core.policy import protected
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.daemon.agents.merge_targets import branch_of
 from windlass.git import changes, merges, repository, squashes, submodules
 from windlass.git.merges import MergePlan
@@ -32,7 +32,7 @@ def refuse_left_work(git: Repository, agent: Agent, *, work: WorkStatus) -> None
     """Refuses what would leave work of an agent behind: uncommitted, or beside its branch."""
     if not work.clean:
         names = uncommitted(work)
-        shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+        shown = few(names)
         under_way = f"a {work.operation} is under way" if work.operation else ""
         what = "; ".join(part for part in (shown, under_way) if part)
         raise Conflict(

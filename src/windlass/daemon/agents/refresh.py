@@ -22,7 +22,7 @@ from windlass.core.errors import Conflict, WindlassError
 from windlass.core.events import AgentRefreshed
 from windlass.core.ids import Uid
 from windlass.core.landing.changes import OPEN, Change
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.core.states import RESTING
 from windlass.daemon.agents import endings
 from windlass.daemon.agents.merge_refusals import uncommitted
@@ -43,7 +43,6 @@ from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
-_NAMED = 5
 _AWAITED = frozenset({"held", "proposed"})
 """States of changes whose very revision a person looks at: the next one would wait anew."""
 
@@ -109,7 +108,7 @@ class Refreshes:
             return
         if made.conflicts or made.why:
             paths = [printable_line(path) for path in made.conflicts]
-            work.keep(outcome="conflict", why=made.why or f"it conflicts in {_few(paths)}")
+            work.keep(outcome="conflict", why=made.why or f"it conflicts in {few(paths)}")
             return
         plan = MergePlan(
             target_ref=f"refs/heads/{agent.branch}",
@@ -150,7 +149,7 @@ class Refreshes:
         if not status.exists:
             return "busy", "its workspace is not there: wl resume makes it again"
         if not status.clean:
-            return "uncommitted", f"it has uncommitted work: {_few(uncommitted(status))}"
+            return "uncommitted", f"it has uncommitted work: {few(uncommitted(status))}"
         git = repos.git(repos.by_id(self._context, agent.repo))
         tip = repository.read_ref(git, f"refs/heads/{agent.branch}")
         if status.branch != agent.branch or status.head != tip:
@@ -241,11 +240,6 @@ def _news(data: Mapping[str, Any]) -> str:
         f" {data['onto'][:10]}, {what}. Read files again before you edit them."
         f" Before, your branch was at {data['was'][:10]}."
     )
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(map(printable_line, names[:_NAMED])) + more
 
 
 def _moves(data: Mapping[str, Any]) -> bool:

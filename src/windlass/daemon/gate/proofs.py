@@ -5,8 +5,6 @@ What is known already is not run again: a verdict belongs to a tree, not to a co
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import itertools
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -42,7 +40,7 @@ from windlass.daemon.gate.end_notices import EndNotices, Tell
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.versions import KnownVersions
 from windlass.daemon.jobs.ledger import Jobs
-from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel import lookup, repos, waits
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
@@ -50,7 +48,7 @@ from windlass.git import gate_trees
 from windlass.git.repository import Repository
 from windlass.store import jobs as job_rows
 from windlass.store import verdicts
-from windlass.store.store import Event, Writing
+from windlass.store.store import Writing
 
 _MOST_EDITS = 200
 _LARGEST_EDIT = 1 << 18
@@ -199,26 +197,17 @@ class Proofs:
 
     async def wait(self, caller: Caller, request: GateWaitRequest) -> GateRunReply:
         """Tells how a run ended, as soon as it has, or how it stands when the time is over."""
-        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
-        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
-        ends = (JobDone.kind, JobSetAside.kind)
-
-        def committed(events: list[Event]) -> None:
-            if any(event.kind in ends for event in events):
-                loop.call_soon_threadsafe(news.set)
-
-        with self._context.store.listening(committed), self._ends.awaited(request["job"]):
-            while True:
-                news.clear()
-                job = await self._context.pools.look(caller, self._find, request["job"])
-                left = None if until is None else until - clock.monotonic()
-                if job.status != "open" or (left is not None and left <= 0):
-                    if job.status != "open":
-                        self._ends.has_read(job.id)
-                    return await self._context.pools.look(caller, self._ended, job)
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if left is None else clock.real(left)):
-                        await news.wait()
+        with self._ends.awaited(request["job"]):
+            job = await waits.until(
+                self._context,
+                partial(self._context.pools.look, caller, self._find, request["job"]),
+                is_over=lambda job: job.status != "open",
+                heeds=lambda event: event.kind in (JobDone.kind, JobSetAside.kind),
+                seconds=request.get("seconds"),
+            )
+            if job.status != "open":
+                self._ends.has_read(job.id)
+            return await self._context.pools.look(caller, self._ended, job)
 
     def _gate(self, caller: Caller, request: Mapping[str, Any]) -> Gate:
         repo = lookup.scope(self._context, caller, request).require_repo()

@@ -15,14 +15,13 @@ from windlass.core.config import Config, role_settings
 from windlass.core.config_roles import problem
 from windlass.core.errors import ConfigError, NotFound
 from windlass.core.ids import RoleName
-from windlass.core.printable import printable_line
+from windlass.core.printable import few
 from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, Definition, RoleFile
 from windlass.daemon.kernel import untrusted_files
 
 FOLDER = ".windlass/roles"
 LARGEST = 64 << 10
 """More than anybody writes for every agent to read at every start."""
-_NAMED = 5
 
 
 @cache
@@ -88,10 +87,8 @@ def told_to_nobody(root: str) -> list[str]:
     others = [name for name in others if not _is_another_spelling(folder / name)]
     if not others:
         return []
-    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-    named = ", ".join(map(printable_line, others[:_NAMED]))
     read = f"{EVERYBODY}.md and <role>.md, in small letters"
-    return [f"told to no agent: {named}{more}; only {read}, are read in {folder}"]
+    return [f"told to no agent: {few(others)}; only {read}, are read in {folder}"]
 
 
 def _how_to_make(name: str) -> str:

@@ -10,7 +10,7 @@ from windlass.core.crew import Agent
 from windlass.core.landing.changes import Change
 from windlass.core.landing.holds import REVIEW
 from windlass.core.policy import protected
-from windlass.core.printable import printable_line
+from windlass.core.printable import few
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel import project_file
 from windlass.daemon.kernel.context import Context
@@ -18,8 +18,6 @@ from windlass.daemon.landing import gate_changes
 from windlass.git import changes, gate_trees, merges, path_count
 from windlass.git.repository import Repository
 from windlass.git.stacks import Stack
-
-_NAMED = 5
 
 
 class Guards(NamedTuple):
@@ -46,7 +44,7 @@ def of_revision(
         found.append(REVIEW)
     marked = edits(gate, git, head, since=since)
     if marked:
-        found.append(f"it edits protected paths, which only a person lets in: {_named(marked)}")
+        found.append(f"it edits protected paths, which only a person lets in: {few(marked)}")
     steered = None
     if project_file.PROJECT_FILE in marked:
         tree = gate_trees.tree_of(git, head)
@@ -98,9 +96,4 @@ def kept(path: str) -> str:
 
 def tell_edits(paths: Sequence[str]) -> str:
     """The line for paths that `unknown_edits` found."""
-    return f"merged, it edits protected paths that it did not before: {_named(paths)}"
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return ", ".join(printable_line(path) for path in paths[:_NAMED]) + more
+    return f"merged, it edits protected paths that it did not before: {few(paths)}"

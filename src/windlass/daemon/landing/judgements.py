@@ -12,7 +12,7 @@ from windlass.core.errors import Conflict
 from windlass.core.events import ChangeApproved, ConfigAccepted
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
-from windlass.core.landing.changes import OPEN, Approval, Change, ChangeId
+from windlass.core.landing.changes import OPEN, OVER, Approval, Change, ChangeId
 from windlass.core.printable import printable_line
 from windlass.core.project_config import Line
 from windlass.daemon.gate import gates
@@ -26,7 +26,6 @@ from windlass.store import changes as rows
 from windlass.store.store import Writing
 
 Judge = Callable[[Writing, Change, str], None]
-_OVER: frozenset[core.State] = frozenset({"landed", "dropped", "nothing-to-land"})
 
 
 class Judgements:
@@ -58,7 +57,7 @@ class Judgements:
             change = rows.find(writing.connection, repo, found.id)
             if change is None:
                 raise AssertionError(found.id)
-            if change.state in _OVER:
+            if change.state in OVER:
                 raise Conflict(
                     f"{change.id} is {change.state}: there is nothing to"
                     f" {kind.removeprefix('change.')}",
@@ -103,7 +102,7 @@ class Judgements:
         def change(writing: Writing) -> None:
             name = ChangeId(work.data["change"])
             found = rows.find(writing.connection, RepoId(work.intent.repo), name)
-            if found is not None and found.state not in _OVER:
+            if found is not None and found.state not in OVER:
                 _approve(writing, found, "")
 
         work.with_next_record(change)

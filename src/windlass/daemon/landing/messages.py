@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from windlass.core.landing.changes import Change
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 
 _SUBJECT = 60
 
@@ -58,8 +58,7 @@ def of_request(
 
 
 def _names(changes: Sequence[Change]) -> str:
-    shown = ", ".join(change.id for change in changes[:8])
-    return shown + (f" and {len(changes) - 8} more" if len(changes) > 8 else "")
+    return few([change.id for change in changes], 8)
 
 
 def _subject(change: Change) -> str:

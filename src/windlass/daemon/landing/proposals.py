@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import Change
+from windlass.core.landing.changes import ENDED, Change
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
@@ -25,8 +25,6 @@ from windlass.daemon.landing.submissions import Proposed, Submissions
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store.store import Writing
-
-_OVER = frozenset({"landed", "dropped"})
 
 
 class Proposals:
@@ -68,7 +66,7 @@ def _waiting(connection: sa.Connection, uid: Uid) -> tuple[Change | None, Agent 
     author = agent_rows.agent(connection, uid)
     if author is None or author.ended_at is not None:
         return None, None
-    return (None if change is None or change.state in _OVER else change), author
+    return (None if change is None or change.state in ENDED else change), author
 
 
 def _proposed(work: RunningIntent) -> dict[str, Any]:

@@ -190,7 +190,7 @@ class Submissions:
         known = rows.of_branch(
             writing.connection, change.repo, branch=change.branch, target=change.target
         )
-        if known is None or known.state in ("landed", "dropped"):
+        if known is None or known.state in core.ENDED:
             new = msgspec.structs.replace(change, state="draft", needs=needs or ())
             put = rows.add(writing, _dated(new, writing))
         else:
@@ -338,7 +338,7 @@ def _needs(writing: Writing, change: Change, wanted: list[str]) -> tuple[ChangeI
     known = rows.of_branch(
         writing.connection, change.repo, branch=change.branch, target=change.target
     )
-    own = known.id if known is not None and known.state not in ("landed", "dropped") else None
+    own = known.id if known is not None and known.state not in core.ENDED else None
     for name in filter(None, wanted):
         found = None
         if core.is_id(name):

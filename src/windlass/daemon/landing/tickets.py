@@ -10,10 +10,9 @@ from windlass.core.gate.spec import GateSpec
 from windlass.core.landing import holds
 from windlass.core.landing.changes import Change, Ticket
 from windlass.core.landing.queue import Stopped
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.core.reasons import COMPLETE_PHRASE
 
-_NAMED = 5
 _TAIL = 4096
 _TAIL_LINES = 40
 _TESTS = 20
@@ -44,7 +43,7 @@ def ticket(stopped: Stopped, evidence: Evidence) -> Ticket:
     """What is known of why a change stops."""
     tried, base, found = stopped.tried, evidence.base, evidence.finding
     if stopped.state == "conflict":
-        why, paths = stopped.why or f"it conflicts in {_few(stopped.paths)}", stopped.paths
+        why, paths = stopped.why or f"it conflicts in {few(stopped.paths)}", stopped.paths
         return Ticket(why=why, base=base, paths=paths, landed=evidence.landed)
     if tried is None:
         return Ticket(why=stopped.why or "the target has all of it already", base=base)
@@ -109,12 +108,6 @@ def to_person(change: Change, author: str | None, *, most: int) -> str:
             f" (wl show {change.id})"
         )
     return f"{change.id}{whose} did not land: {why} (wl show {change.id})"
-
-
-def _few(paths: tuple[str, ...]) -> str:
-    shown = ", ".join(printable_line(path) for path in paths[:_NAMED])
-    more = len(paths) - _NAMED
-    return f"{shown}{f' and {more} more' * (more > 0)}"
 
 
 def _told(found: Finding) -> str:

@@ -34,7 +34,6 @@ from windlass.store.store import Writing
 
 BOARD_FILE = ".windlass/kanban.md"
 """What agents change of it stays out: the board is the person's, and is marked by itself."""
-_NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
 class Tries:
@@ -167,7 +166,7 @@ def stacked(
         )
         for name in names
     ]
-    author = repository.identity(git) or _NOBODY
+    author = repository.identity(git) or repository.NOBODY
     stack = stacks.build(git, tip, layers, author=author, time=at)
     return StackedGroup(stack, tuple(known[name][0] for name in stack.group), author)
 

@@ -20,7 +20,7 @@ from windlass.core.errors import Conflict, GitError
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Approval, Change, ChangeId
-from windlass.core.printable import printable_line
+from windlass.core.printable import few, printable_line
 from windlass.daemon.gate import gates, green
 from windlass.daemon.kernel import lookup, repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
@@ -37,7 +37,6 @@ from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
-_NOBODY = ("windlass", "windlass@windlass.invalid")
 
 
 class LandingUndos:
@@ -115,10 +114,9 @@ class LandingUndos:
         tree, paths = reverts.tree_without(git, landed, tip)
         if paths:
             main = "" if squashes.is_one(git, landed) else " -m 1"
-            shown = ", ".join(printable_line(path) for path in paths[:5])
             raise Conflict(
                 f"{change.id} cannot be taken back by itself: what followed it changed the same"
-                f" lines, in {shown}",
+                f" lines, in {few(paths)}",
                 f"git revert{main} {landed[:12]}, resolve, and wl merge the branch",
             )
         if tree == gate_trees.tree_of(git, tip):
@@ -128,7 +126,7 @@ class LandingUndos:
             )
         why = f"\n{work.data['why']}\n" if work.data["why"] else ""
         message = f"{_title(change)}\n\nThis takes back {landed}.\n{why}"
-        author = repository.identity(git) or _NOBODY
+        author = repository.identity(git) or repository.NOBODY
         return merges.commit(
             git, tree=tree, parents=(tip,), message=message, author=author, time=work.data["time"]
         )

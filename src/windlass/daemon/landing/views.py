@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -36,7 +34,7 @@ from windlass.core.landing.job import LAND
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel import lookup, repos, waits
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.git import repository
@@ -44,7 +42,6 @@ from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store import verdicts
 from windlass.store.rows import Repo
-from windlass.store.store import Event
 
 _ENDS = (ChangeLanded.kind, ChangeStopped.kind)
 
@@ -131,26 +128,19 @@ class ChangeViews:
 
         What has landed on a remote is over once the branch here has followed, or stays behind.
         """
-        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
-        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
+        shown, _ = await waits.until(
+            self._context,
+            partial(self._context.pools.look, caller, self._seen, caller, request),
+            is_over=lambda seen: seen[1],
+            heeds=lambda event: event.kind in _ENDS or event.data.get("what") == LAND,
+            seconds=request.get("seconds"),
+        )
+        return shown
 
-        def committed(events: list[Event]) -> None:
-            if any(event.kind in _ENDS or event.data.get("what") == LAND for event in events):
-                loop.call_soon_threadsafe(news.set)
-
-        with self._context.store.listening(committed):
-            while True:
-                news.clear()
-                shown = await self._context.pools.look(caller, self.show, caller, request)
-                left = None if until is None else until - clock.monotonic()
-                is_late = left is not None and left <= 0
-                if is_late or not await self._context.pools.look(
-                    caller, self._is_under_way, caller, request, shown
-                ):
-                    return shown
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if left is None else clock.real(left)):
-                        await news.wait()
+    def _seen(self, caller: Caller, request: ChangeRequest) -> tuple[ChangeView, bool]:
+        """A change, and whether nothing more is to be waited for."""
+        shown = self.show(caller, request)
+        return shown, not self._is_under_way(caller, request, shown)
 
     def _is_under_way(self, caller: Caller, request: ChangeRequest, shown: ChangeView) -> bool:
         """Whether the queue has a change still, or is just bringing the target along with it."""

@@ -11,6 +11,7 @@ import logging
 from windlass.core.crew import Agent
 from windlass.core.events import RepoMissing
 from windlass.core.ids import RepoId
+from windlass.core.printable import few
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail import notices
@@ -52,10 +53,9 @@ class MissingRepositories:
 
 def consequences(crew: list[Agent]) -> str:
     """What becomes of the agents of a repository that is missing, and what helps."""
-    names = ", ".join(agent.id for agent in crew[:5])
-    more = f" and {len(crew) - 5} more" if len(crew) > 5 else ""
+    names = few([agent.id for agent in crew])
     return (
-        f"the files of {names}{more} stay in their workspaces, and nothing can be merged;"
+        f"the files of {names} stay in their workspaces, and nothing can be merged;"
         " put it back, or run `wl list` where it is now; `wl kill` keeps the files and says"
         " where"
     )

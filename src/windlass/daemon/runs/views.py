@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -25,11 +24,10 @@ from windlass.core.runs import run, schedule
 from windlass.core.runs.run import RunState, Visit
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
-from windlass.daemon.kernel import lookup
+from windlass.daemon.kernel import lookup, waits
 from windlass.daemon.kernel.context import Context
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
-from windlass.store.store import Event
 
 _TOLD = (RunBegun, StepBegun, StepEnded, RunEnded, TaskUnmarked)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
@@ -61,24 +59,15 @@ class RunViews:
 
     async def wait(self, caller: Caller, request: RunsRequest) -> RunsReply:
         """Tells as soon as something happened that the caller does not know, or it is over."""
-        loop, news, clock = asyncio.get_running_loop(), asyncio.Event(), self._context.clock
-        until = clock.monotonic() + request["seconds"] if "seconds" in request else None
-
-        def committed(events: list[Event]) -> None:
-            if any(event.kind in _KINDS or event.kind == JobDone.kind for event in events):
-                loop.call_soon_threadsafe(news.set)
-
-        with self._context.store.listening(committed):
-            while True:
-                news.clear()
-                shown = await self._context.pools.look(caller, self.runs, caller, request)
-                left = None if until is None else until - clock.monotonic()
-                is_new = shown["events"] or "after" not in request
-                if is_new or shown["is_over"] or (left is not None and left <= 0):
-                    return shown
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(None if left is None else clock.real(left)):
-                        await news.wait()
+        return await waits.until(
+            self._context,
+            partial(self._context.pools.look, caller, self.runs, caller, request),
+            is_over=lambda shown: (
+                bool(shown["events"]) or "after" not in request or shown["is_over"]
+            ),
+            heeds=lambda event: event.kind in _KINDS or event.kind == JobDone.kind,
+            seconds=request.get("seconds"),
+        )
 
 
 def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
@@ -86,6 +75,7 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "job": None,
         "is_over": True,
         "workers": 0,
+        "paused": False,
         "problem": "",
         "blocked": [],
         "tasks": [],
@@ -110,9 +100,10 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "job": job.id,
         "is_over": job.status != "open",
         "workers": state.workers,
+        "paused": state.paused,
         "problem": state.problem,
         "blocked": list((job.result or {}).get("blocked", [])),
-        "tasks": [_task(each, names) for each in found.values()],
+        "tasks": [task_run(each, names) for each in found.values()],
         "at": newest,
         "events": told,
     }
@@ -127,7 +118,8 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
     ]
 
 
-def _task(job: Job, names: dict[Uid, str]) -> TaskRunView:
+def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
+    """A run as faces see it."""
     state, over = convert(job.state, RunState), job.result or {}
     is_over = job.status != "open"
     doing = str(over.get("outcome", "failed")) if is_over else _STATES[state.stage]
