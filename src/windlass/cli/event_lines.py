@@ -67,6 +67,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "run.begun": "{task} is worked on",
         "run.ended": "{task} is over, {outcome}: {why}",
         "schedule.asked": "the board is worked off already",
+        "schedule.paused": "the work on the board is paused, or goes on",
         "session.anew": "its conversation was never written down: it starts once more",
         "session.ended": "session {session} {how}",
         "session.started": "session {session} runs {driver}, {mode}",
