@@ -12,7 +12,19 @@ import pytest
 from tests.cli.told import FOX, NO_CHANGES, NOTHING, Told, no_change
 
 from windlass.cli import landed
-from windlass.cli.commands import config, diff, home, log, merge, queue, retry, show, undo, why
+from windlass.cli.commands import (
+    block,
+    config,
+    diff,
+    home,
+    log,
+    merge,
+    queue,
+    retry,
+    show,
+    undo,
+    why,
+)
 from windlass.core.errors import Conflict, NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.landing.holds import REVIEW
@@ -432,3 +444,12 @@ def test_nobody_is_asked_about_what_cannot_be_taken_back() -> None:
         undo.run(Told(undo, "c7", change=of(REJECTED), **answers))
     with pytest.raises(UserError, match="take back c7, count"):
         undo.run(Told(undo, "c7", change=of(LANDED), **answers))
+
+
+def test_who_blocks_a_change_reads_what_they_said(capsysbinary: Capture) -> None:
+    """And not that nobody has looked at it."""
+    blocked = {**CHANGE, "state": "held", "guards": [REVIEW], "blocked": "no", "why": "blocked: no"}
+    block.run(Told(block, "c7", "no", block=of(blocked)))
+    said = capsysbinary.readouterr().out.decode()
+    assert "  blocked: no\n  next: wl approve c7\n" in said
+    assert REVIEW not in said
