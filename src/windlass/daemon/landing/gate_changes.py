@@ -32,8 +32,10 @@ class GateChange(NamedTuple):
     @property
     def told(self) -> str:
         """What a person is asked to look at."""
-        wider = [f"{line.key} = {written(line.value)} instead of {written(line.instead_of) or 'nothing'}"
-                 for line in self.lines]  # fmt: skip
+        wider = [
+            f"{line.key} = {written(line.value)} instead of {written(line.instead_of) or 'nothing'}"
+            for line in self.lines
+        ]
         names = dict.fromkeys((*wider, *(f"gate.{part}" for part in self.parts)))
         return "it changes the gate, and so lands alone: " + printable_line("; ".join(names))
 
