@@ -33,12 +33,13 @@ STEPS = [
 _OPERATIONS = (
     *Schedules(NOTHING, NOTHING).operations(),
     *RunSteps(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, wake=NOTHING).operations(),
-    *RunEndings(NOTHING, NOTHING).operations(),
+    *RunEndings(NOTHING, NOTHING, NOTHING, NOTHING).operations(),
 )
 _NOW = ("run.begin.start.after", "run.close.keep.before", "run.submit.propose.after")
 """Three of them at once; the others in the long runs."""
 _NEVER = (core.ASK,)
-"""What this run does not come to."""
+_NOT_HERE = ("withdraw",)
+"""Operations and steps that these runs do not come to."""
 
 
 def points() -> list[Any]:
@@ -47,7 +48,8 @@ def points() -> list[Any]:
     every = [f"job.{kind}.advance.{when}" for kind in kinds for when in ("before", "after")]
     for operation in _OPERATIONS:
         if operation.kind not in _NEVER and operation.steps:
-            steps = [*(step.name for step in operation.steps), "finish"]
+            names = (step.name for step in operation.steps if step.name not in _NOT_HERE)
+            steps = [*names, "finish"]
             every += [f"{operation.kind}.{s}.{when}" for s in steps for when in ("before", "after")]
     return [pytest.param(p, marks=[] if p in _NOW else [pytest.mark.soak]) for p in every]
 

@@ -38,6 +38,9 @@ def test_an_event_is_a_sentence_and_with_all_it_is_what_was_recorded(
     said = capsysbinary.readouterr().out.decode()
     assert said.startswith(time.strftime("%b %d", time.localtime(0)))
     assert said.endswith("c7              landed on main as abababababab\n")
+    note = {**LANDED, "kind": "note", "agent": "fox", "data": {"text": "one\n  two", "by": "user"}}
+    log.run(Told(log, log=lambda _: [note]))
+    assert capsysbinary.readouterr().out.endswith(b"user notes: one two\n"), "one line"
     call = Told(log, "--all", log=lambda _: [LANDED])
     log.run(call)
     assert "plain" not in call.asked[0][1]

@@ -180,6 +180,7 @@ def land(ask: Asker, ground: Ground) -> None:
         ground.git("add", "same.txt")
         ground.git("commit", "-q", "-m", name)
         ground.git("checkout", "-q", "main")
+    assert ask("candidates")["target"] == "main"
     mine = ask("change.wait", change=ask("submit", change="mine")["id"])
     assert mine["state"] == "landed"
     yours = ask("change.wait", change=ask("submit", change="yours")["id"])["id"]
@@ -207,6 +208,15 @@ def run(ask: Asker, ground: Ground) -> None:
     assert not ask("run", driver="standin")["joined"]
     assert ask("runs.wait", after=ask("runs")["at"])["is_over"]
     assert ask("runs")["tasks"] == []
+    assert ask("task", task="API-1")["marker"] == "N"
+    assert ask("task.retry", task="api-1")["marker"] == " "
+    ask("run", driver="standin", tasks=["API-1"])
+    assert ask("run.pause", paused=True)["paused"]
+    assert ask("task.drop", task="API-1")["task"] == "API-1"
+    assert not ask("run.pause", paused=False)["paused"]
+    while not ask("runs.wait", after=ask("runs")["at"])["is_over"]:
+        pass
+    assert ask("task", task="API-1")["marker"] == "N"
     board.unlink()
 
 
@@ -226,5 +236,6 @@ def end(ask: Asker, ground: Ground) -> None:
     assert ask("archives", archive=archived["id"])[0]["files"]
     assert ask("trash.empty")["emptied"]
     ask("repo.remove")
+    assert ask("foreign-work", paths=[]) == []
     assert ask("uninstall.look")["home"]
     assert ask("uninstall")["problems"] == []

@@ -232,6 +232,10 @@ def _questions(_: _Position) -> list[str]:
     ]
 
 
+def _proposed_or_tasks(place: _Position) -> list[str]:
+    return [*_proposed(place), *_tasks(place)]
+
+
 def _received() -> list[dict[str, Any]]:
     """What waits for the caller, the newest first.
 
@@ -310,6 +314,7 @@ _KNOWN: dict[str, Callable[[_Position], list[str]]] = {
     "REV": _revisions,
     "SUBJECT": _subjects,
     "TASK": _tasks,
+    "TASK|CHANGE|AGENT|BRANCH": _proposed_or_tasks,
     "TASK,…": _tasks,
     "WHOM": _recipients,
     "agent": _agents,

@@ -67,6 +67,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "run.begun": "{task} is worked on",
         "run.ended": "{task} is over, {outcome}: {why}",
         "schedule.asked": "the board is worked off already",
+        "schedule.paused": "the work on the board is paused, or goes on",
         "session.anew": "its conversation was never written down: it starts once more",
         "session.ended": "session {session} {how}",
         "session.started": "session {session} runs {driver}, {mode}",
@@ -149,7 +150,8 @@ def _value(name: str, value: Any) -> str:
         return render.counted(value, "file")
     if isinstance(value, list | tuple):
         value = ", ".join(map(str, value))
-    said = render.shortened("" if value is None else str(value))
+    said = "" if value is None else str(value)
+    said = render.shortened(" ".join(said.split()))
     return _short(said, 200 if name in _LONG else 80)
 
 

@@ -46,6 +46,9 @@ _TAKEN_BACK = {
     "reassign": "`wl undo` takes it back",
     "refresh": "`wl status{of}` shows where it is",
     "run": "`wl run` follows it",
+    "run.pause": "`wl resume run` and `wl pause run` take each other back",
+    "task.drop": "`wl retry{of}` takes it up again",
+    "task.retry": "`wl drop{of}` gives it up again",
     "runs.wait": "`wl run` follows it again",
     "repair": "`wl doctor` says what is left",
     "repo.add": "`wl repo remove` takes it back",
@@ -70,6 +73,7 @@ def told(verb: str, request: Mapping[str, Any] = MappingProxyType({})) -> str | 
     back = _TAKEN_BACK.get(verb)
     if back is None:
         return None
-    name = request.get("name") or request.get("agent") or request.get("change")
+    asked = (request.get(key) for key in ("name", "agent", "change", "task"))
+    name = next((said for said in asked if said), None)
     of = f" {printable_line(name)}" if isinstance(name, str) else ""
     return f"interrupted; what was asked for goes on if it was begun: {back.format(of=of)}"

@@ -35,7 +35,7 @@ def say(call: Call, change: dict[str, Any]) -> None:
     undone = _undone(change)
     state = _state(call, change["state"])
     call.say(f"{change['change']}  {branch} → {target}  {state}{where}{undone}")
-    if is_unapproved(change) and change["state"] == "held":
+    if is_unapproved(change) and change["state"] == "held" and not change["blocked"]:
         call.say(f"  waits for your approval: {printable_line('; '.join(change['guards']))}")
     elif change["why"]:
         call.say(f"  {printable_line(change['why'])}")
@@ -277,7 +277,7 @@ def _revision(call: Call, revision: dict[str, Any]) -> None:
     why = f"  {printable_line(revision['why'])}" if revision["why"] else ""
     call.say(
         f"    {revision['revision']:<3} {revision['head'][:10]}  {when:<4}"
-        f" {_word(revision['state'])}{why}"
+        f" {_word(revision['state']):<8}{why}".rstrip()
     )
 
 

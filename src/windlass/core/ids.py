@@ -28,7 +28,7 @@ _LIKE_CHANGES = re.compile(r"[cC][0-9]+")
 _TASK_ID = re.compile(r"[A-Za-z]{2,10}-[0-9]{1,4}")
 _PARTIES = {"all", "user", "user-claude", "parent", "children", "windlass"}
 _ROLES = {"manager", "worker", "supervisor"}
-_RESERVED = frozenset({"none", "self", *_PARTIES, *_ROLES})
+_RESERVED = frozenset({"none", "self", "run", *_PARTIES, *_ROLES})
 """What `wl send` and others take for something else than an agent."""
 _NO_ROLES = frozenset({"none", "self", "person", *_PARTIES})
 """What cannot be a role: `all.md` is told to everybody, and the rest means somebody else."""
@@ -75,6 +75,11 @@ def numbered(name: str, number: int | str) -> AgentId:
 def is_change(text: str) -> bool:
     """Whether that is how a change is called; where several may stand, this tells them apart."""
     return _CHANGE_ID.fullmatch(text) is not None
+
+
+def is_task(text: str) -> bool:
+    """Whether that is how a task of the board is called."""
+    return _TASK_ID.fullmatch(text) is not None
 
 
 def role_name(text: str) -> RoleName:

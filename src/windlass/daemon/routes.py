@@ -78,7 +78,7 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             services.judgements,
             services.landing_undos,
         ),
-        runs.routes(context, intents, services.runs.schedules),
+        runs.routes(context, intents, services.runs.schedules, services.runs.tasks),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

@@ -170,6 +170,7 @@ class Services:
             life=life,
             fetcher=self.fetcher,
             submissions=self.submissions,
+            judgements=self.judgements,
             wake=self._resume,
         )
         self.intents.add(

@@ -79,9 +79,52 @@ class RunsReply(TypedDict):
     """The schedule; None where none was ever begun."""
     is_over: bool
     workers: int
+    paused: bool
     problem: str
     blocked: list[str]
     tasks: list[TaskRunView]
     at: int
     """The event up to which this tells everything."""
     events: list[dict[str, Any]]
+
+
+class TaskRequest(AnyRequest):
+    """Asks about one task of the board, or has something done about it."""
+
+    task: Word
+    why: NotRequired[Word]
+
+
+class ReportView(TypedDict):
+    """What one visit of a step reported."""
+
+    step: str
+    visit: int
+    result: str
+    text: str
+
+
+class TaskReply(TypedDict):
+    """A task, as its newest run has it; `run` is None where nobody has worked on it."""
+
+    task: str
+    title: str
+    marker: str | None
+    """What stands in its box; None where the board does not have it any more."""
+    document: str
+    run: TaskRunView | None
+    reports: list[ReportView]
+
+
+class PauseRunRequest(AnyRequest):
+    """Has no more tasks begun, or has that go on; what is at work goes on to its end."""
+
+    paused: bool
+
+
+class PauseRunReply(TypedDict):
+    """How the schedule stands, and how many tasks are still at work."""
+
+    job: str
+    paused: bool
+    running: int

@@ -16,7 +16,7 @@ from windlass.cli.call import Call
 from windlass.cli.output import write_json
 from windlass.core import log_kinds
 from windlass.core.errors import NotFound, UserError
-from windlass.core.ids import is_change
+from windlass.core.ids import is_change, is_task
 from windlass.core.printable import printable_line
 
 EXAMPLES = ("wl log", "wl log api", "wl log c12", "wl log api --follow", "wl log --landed --json")
@@ -42,6 +42,8 @@ def run(call: Call) -> int:
     args = call.args
     if args.landed:
         return _landed(call)
+    if is_task(args.agent or ""):
+        args.agent = _agent_of(call, args.agent)
     change, events = _events(call)
     if not args.follow:
         call.data(events)
@@ -72,6 +74,14 @@ def _events(call: Call) -> tuple[str | None, list[dict[str, Any]]]:
         except NotFound as no_agent:
             change = _change_of(call, no_agent)
     return change, call.ask("log", change=change, last=args.lines, **plain)
+
+
+def _agent_of(call: Call, task: str) -> str:
+    """Who works, or worked last, on a task."""
+    run = call.ask("task", task=task)["run"]
+    if run is None or run["agent"] is None:
+        raise NotFound(f"nobody has worked on {task}", "`wl run` begins what is ready")
+    return str(run["agent"])
 
 
 def _change_of(call: Call, no_agent: NotFound) -> str:

@@ -1,13 +1,16 @@
-"""Stops the sessions of agents and keeps everything; `wl resume` goes on."""
+"""Stops the sessions of agents and keeps everything; `wl resume` goes on.
+
+`wl pause run` has no more tasks of the board begun; what is at work goes on to its end.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from windlass.cli import steered
+from windlass.cli import run_asked, steered
 from windlass.cli.call import Call
 
-EXAMPLES = ("wl pause api", "wl pause --all")
+EXAMPLES = ("wl pause api", "wl pause --all", "wl pause run")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -16,5 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """Pauses each agent."""
+    """Pauses each agent, or the work on the board."""
+    if call.args.agents == [run_asked.BOARD]:
+        return run_asked.pause(call, paused=True)
     return steered.some_or_all(call, "pause")

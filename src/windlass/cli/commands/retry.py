@@ -1,7 +1,8 @@
 """Tries a change once more that came back or is held, or what was set aside or halted.
 
 The very revision of the change is gated again: `wl merge` proposes what its branch has by now. What
-waits for your approval is not tried before you give it: `wl approve`.
+waits for your approval is not tried before you give it: `wl approve`. A task is worked on from the
+beginning, with a branch of its own.
 
 What was set aside or halted, because the daemon died in it again and again, `wl doctor` lists. With
 --back it is given up instead, and what can be taken back is: after a merge no checkout is left half
@@ -13,12 +14,12 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import landed, unfinished
+from windlass.cli import landed, run_asked, unfinished
 from windlass.cli.call import Call
 from windlass.core.errors import NotFound, UserError
-from windlass.core.ids import is_change
+from windlass.core.ids import is_change, is_task
 
-EXAMPLES = ("wl retry c12", "wl retry api", "wl retry api --back")
+EXAMPLES = ("wl retry c12", "wl retry API-3", "wl retry api", "wl retry api --back")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -33,6 +34,8 @@ def run(call: Call) -> int:
     """Tries it, or takes it back, and says what came of that."""
     if is_change(call.args.agent):
         return _change(call, call.args.agent)
+    if is_task(call.args.agent):
+        return _task(call)
     try:
         intent = _meant(call, call.args.agent, unfinished.listed(call))
     except NotFound as nothing:
@@ -44,6 +47,15 @@ def run(call: Call) -> int:
     call.tell(f"{done['kind']} of {name} {how}")
     if done["back"] and (branch := intent.get("branch")):
         call.tell(f"{branch} stays where it is, merged or not: git log {branch}")
+    return 0
+
+
+def _task(call: Call) -> int:
+    """Has a task that failed, or was given up, be worked on from the beginning."""
+    task = call.ask("task.retry", task=call.args.agent)
+    call.ask("run", tasks=[task["task"]], **run_asked.driver())
+    call.data(task)
+    call.tell(f"{task['task']} is worked on once more, on a branch of its own; `wl run` follows it")
     return 0
 
 

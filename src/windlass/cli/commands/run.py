@@ -13,7 +13,7 @@ import os
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import output, run_progress
+from windlass.cli import output, run_asked, run_progress
 from windlass.cli.call import Call
 from windlass.core.errors import UserError
 
@@ -44,13 +44,12 @@ def run(call: Call) -> int:
     args = call.args
     if args.max_workers is not None and args.max_workers < 1:
         raise UserError(f"{args.max_workers} workers do nothing", "--max-workers 1 or more")
-    driver = args.driver or os.environ.get("WINDLASS_DRIVER")
     wanted: dict[str, Any] = {
         "workers": args.max_workers,
         "tasks": [name for name in (args.tasks or "").split(",") if name] or None,
         "pipeline": os.path.abspath(args.pipeline) if _is_file(args.pipeline) else args.pipeline,
         "enabled": args.enable or None,
-        "driver": driver,
+        **run_asked.driver(args.driver),
         "live": args.live or None,
     }
     before = call.ask("runs")["at"]

@@ -1,6 +1,7 @@
-"""Shows a change or an agent: where it stands, what came of it so far, and what to type next.
+"""Shows a task, a change or an agent: where it stands, what came of it, and what to type next.
 
 Of a change: its revisions, verdict, approval, and what failed, with the line that shows it again.
+Of a task: its text, each visit of a step with its result, its agent and its change.
 Of an agent: its state, commits and uncommitted work, and its change if it has one.
 """
 
@@ -9,18 +10,18 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import landed, unfinished
+from windlass.cli import landed, task_view, unfinished
 from windlass.cli.call import Call
 from windlass.cli.commands import status
 from windlass.core.errors import NotFound
-from windlass.core.ids import is_change
+from windlass.core.ids import is_change, is_task
 
-EXAMPLES = ("wl show c12", "wl show api", "wl show my-branch --json")
+EXAMPLES = ("wl show c12", "wl show API-3", "wl show api", "wl show my-branch --json")
 
 
 def arguments(parser: ArgumentParser) -> None:
     """Takes a change, an agent, or a branch that was proposed."""
-    parser.add_argument("subject", metavar="CHANGE|AGENT|BRANCH")
+    parser.add_argument("subject", metavar="TASK|CHANGE|AGENT|BRANCH")
 
 
 def run(call: Call) -> int:
@@ -28,6 +29,12 @@ def run(call: Call) -> int:
     name = call.args.subject
     if is_change(name):
         return _change(call, call.ask("change", change=name))
+    if is_task(name):
+        task = call.ask("task", task=name)
+        call.data(task)
+        if not call.json:
+            task_view.show(call, task)
+        return 0
     try:
         (agent,) = call.ask("status", agent=name)["agents"]
     except NotFound as no_agent:

@@ -1,8 +1,8 @@
 """Says how an agent's state is known: what decided it, what else was said, how old each word is.
 
 Of a message (`msg-…`): what became of it so far, step by step, and why it is not further.
-Of a change (`c12`): why it is where it is. Of a commit: when it landed, with which verdict, and by
-which change, task and agent it came.
+Of a task (`API-3`) or a change (`c12`): why it is where it is. Of a commit: when it landed, with
+which verdict, and by which change, task and agent it came.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import time
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import landed, receipts, render
+from windlass.cli import landed, receipts, render, task_view
 from windlass.cli.call import Call
 from windlass.core.ages import age
 from windlass.core.errors import NotFound, WindlassError
-from windlass.core.ids import MESSAGE, is_change
+from windlass.core.ids import MESSAGE, is_change, is_task
 from windlass.core.printable import printable_line
 
 EXAMPLES = (
@@ -23,6 +23,7 @@ EXAMPLES = (
     "wl why api --history --json",
     "wl why msg-5f0c",
     "wl why c12",
+    "wl why API-3",
     "wl why 4f2a9c1",
 )
 
@@ -41,6 +42,8 @@ def run(call: Call) -> int:
         return _message(call)
     if is_change(call.args.agent or ""):
         return _change(call)
+    if is_task(call.args.agent or ""):
+        return _task(call)
     try:
         why = call.ask("why", agent=call.args.agent, history=call.args.history)
     except NotFound as no_agent:
@@ -71,6 +74,14 @@ def _change(call: Call) -> int:
     call.data(change)
     if not call.json:
         landed.explain(call, change)
+    return 0
+
+
+def _task(call: Call) -> int:
+    task = call.ask("task", task=call.args.agent)
+    call.data(task)
+    if not call.json:
+        task_view.explain(call, task)
     return 0
 
 

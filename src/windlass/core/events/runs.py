@@ -13,6 +13,12 @@ class ScheduleAsked(EventData, kind="schedule.asked"):
     """Only these; all of them where none is named."""
 
 
+class SchedulePaused(EventData, kind="schedule.paused"):
+    """No more tasks of a board are begun, or they are again."""
+
+    paused: bool
+
+
 class RunBegun(EventData, kind="run.begun"):
     """A task is being worked on: its run has an agent."""
 

@@ -134,6 +134,11 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         return 1 + sum(visit.label == self.label for visit in self.visits)
 
 
+def subject(task: str) -> str:
+    """What a run is about. The same task in another case is the same task."""
+    return f"task:{task.upper()}"
+
+
 def begun(state: RunState) -> dict[str, Any]:
     """The state of a new job as it is kept."""
     kept: dict[str, Any] = msgspec.to_builtins(state)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from windlass.core import jobs, shapes
-from windlass.core.events import RunEnded, ScheduleAsked
+from windlass.core.events import RunEnded, ScheduleAsked, SchedulePaused
 from windlass.core.jobs import Decision, Effect, JobKind, News
 
 ROUND = "run.round"
@@ -33,6 +33,7 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     enabled: tuple[str, ...] = ()
     """Variables that are `true`, for steps that ask for them."""
     waits: dict[str, int] = {}
+    paused: bool = False
     at_work: bool = False
     again: bool = False
     """Whether something happened while a round was under way."""
@@ -62,9 +63,11 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         wanted = tuple(news.data.get("tasks", ()))
         only = tuple(dict.fromkeys((*state.only, *wanted))) if wanted and state.only else ()
         state = _with(state, workers=int(news.data["workers"]), only=only, failures=0)
+    if news.kind == SchedulePaused.kind:
+        state = _with(state, paused=bool(news.data["paused"]))
     if state.at_work:
         return Decision(begun(_with(state, again=True)))
-    return _round(state)
+    return Decision(begun(state)) if state.paused else _round(state)
 
 
 def _with(state: ScheduleState, **changes: Any) -> ScheduleState:
@@ -86,6 +89,8 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
         return Decision(begun(state), wake_at=news.at + jobs.backoff(state.failures))
     result = news.data["result"]
     state = _with(state, waits=result["waits"], problem=result["problem"], failures=0)
+    if state.paused:
+        return Decision(begun(_with(state, again=False)))
     if state.again:
         return _round(state)
     if result["running"] or result["waiting"]:

@@ -2,37 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import msgspec
 
+from windlass.api.verbs import Caller
+from windlass.api.wire.landing import JudgeRequest
 from windlass.core import jobs
 from windlass.core.events import RunEnded
 from windlass.core.ids import RepoId, Uid
-from windlass.core.landing.changes import Change, ChangeId
+from windlass.core.landing.changes import UNFINISHED, Change, ChangeId
 from windlass.core.printable import printable_line
 from windlass.core.runs import run as core
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Proposed, Submissions
 from windlass.daemon.mail import notices
 from windlass.daemon.runs import markers
 from windlass.store import changes as change_rows
 from windlass.store.store import Writing
 
-_MARKERS = {"landed": "x", "failed": "*", "dropped": " "}
+_MARKERS = {"landed": "x", "failed": "*", "dropped": "N"}
 
 
 class RunEndings:
     """The operations by which a run hands over what it has, and ends."""
 
-    def __init__(self, context: Context, submissions: Submissions) -> None:
+    def __init__(
+        self, context: Context, intents: Intents, submissions: Submissions, judgements: Judgements
+    ) -> None:
         self._context = context
+        self._intents = intents
+        self._judgements = judgements
         self._submissions = submissions
 
     def operations(self) -> tuple[Operation, ...]:
@@ -46,7 +55,11 @@ class RunEndings:
             ),
             Operation(
                 core.FINISH,
-                (Step("mark", self._mark_ended), Step("tell", self._tell)),
+                (
+                    Step("withdraw", self._withdraw, needed=_is_dropped),
+                    Step("mark", self._mark_ended),
+                    Step("tell", self._tell),
+                ),
                 lambda _: [],
                 lambda work: {"task": work.data["task"]},
             ),
@@ -89,6 +102,18 @@ class RunEndings:
             "commit": change.commit,
         }
 
+    def _withdraw(self, work: RunningIntent) -> None:
+        """Takes the change of a task out of the queue that nobody wants any more."""
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        name = ChangeId(work.data["change"])
+        change = self._context.store.read(partial(change_rows.find, repo=repo.id, change=name))
+        if change is None or change.state not in UNFINISHED:
+            return
+        why = work.data["ending"]["why"]
+        asked: JudgeRequest = {"cwd": repo.root, "change": change.id, "why": why}
+        begin = partial(self._judgements.begin, "drop", Caller(None), asked)
+        self._intents.perform("drop", f"{work.intent.id}:drop", begin)
+
     def _mark_ended(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         marker = _MARKERS[work.data["ending"]["outcome"]]
@@ -99,6 +124,10 @@ class RunEndings:
         ending, run = data["ending"], jobs.owner(work.intent.id) or ""
         over = RunEnded(task=data["task"], run=run, change=data["change"], **ending)
         work.with_next_record(partial(_tell_end, repo=repo, over=over))
+
+
+def _is_dropped(data: Mapping[str, Any]) -> bool:
+    return data["ending"]["outcome"] == "dropped" and bool(data["change"])
 
 
 def _tell_end(writing: Writing, *, repo: RepoId, over: RunEnded) -> None:

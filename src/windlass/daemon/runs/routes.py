@@ -8,15 +8,37 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.runs.schedules import Schedules
+from windlass.daemon.runs.tasks import Tasks
 from windlass.daemon.runs.views import RunViews
 
 _RUN = Refusal("agents do not have the board worked off", "ask the person: wl run")
 
 
-def routes(context: Context, intents: Intents, schedules: Schedules) -> dict[str, Verb | Wait]:
+def routes(
+    context: Context, intents: Intents, schedules: Schedules, tasks: Tasks
+) -> dict[str, Verb | Wait]:
     """Returns what answers each verb, with its request, its reply and its callers."""
     views = RunViews(context)
     return {
+        "task": Verb(wire.TaskRequest, wire.TaskReply, tasks.show, callers="both", needs="store"),
+        "task.drop": Verb(
+            wire.TaskRequest,
+            wire.TaskReply,
+            IntentVerb(intents, "task.drop", tasks.begin_drop),
+            refusal=_RUN,
+        ),
+        "task.retry": Verb(
+            wire.TaskRequest,
+            wire.TaskReply,
+            IntentVerb(intents, "task.retry", tasks.begin_retry),
+            refusal=_RUN,
+        ),
+        "run.pause": Verb(
+            wire.PauseRunRequest,
+            wire.PauseRunReply,
+            IntentVerb(intents, "run.pause", schedules.begin_pause),
+            refusal=_RUN,
+        ),
         "run": Verb(
             wire.RunRequest,
             wire.RunReply,

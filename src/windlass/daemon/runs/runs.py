@@ -10,11 +10,13 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import Operation
+from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.runs.endings import RunEndings
 from windlass.daemon.runs.schedules import Schedules
 from windlass.daemon.runs.steps import RunSteps, Wake
+from windlass.daemon.runs.tasks import Tasks
 
 KINDS: tuple[JobKind, ...] = (run.KIND, schedule.KIND)
 
@@ -32,16 +34,19 @@ class Runs:
         life: SessionLife,
         fetcher: CommitFetcher,
         submissions: Submissions,
+        judgements: Judgements,
         wake: Wake,
     ) -> None:
         self.schedules = Schedules(context, jobs)
+        self.tasks = Tasks(context, jobs)
         self._steps = RunSteps(context, intents, spawns, life, fetcher, wake=wake)
-        self._endings = RunEndings(context, submissions)
+        self._endings = RunEndings(context, intents, submissions, judgements)
 
     def operations(self) -> tuple[Operation, ...]:
         """What rounds, runs and whoever wants them do."""
         return (
             *self.schedules.operations(),
+            *self.tasks.operations(),
             *self._steps.operations(),
             *self._endings.operations(),
         )

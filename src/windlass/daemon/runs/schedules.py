@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.runs import RunReply, RunRequest
+from windlass.api.wire.runs import PauseRunReply, PauseRunRequest, RunReply, RunRequest
 from windlass.core import jobs as core_jobs
 from windlass.core.config import Config
-from windlass.core.errors import ConfigError, NotFound, WindlassError
-from windlass.core.events import ScheduleAsked
+from windlass.core.errors import ConfigError, Conflict, NotFound, WindlassError
+from windlass.core.events import ScheduleAsked, SchedulePaused
 from windlass.core.ids import RepoId, RoleName
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
@@ -58,6 +58,7 @@ class Schedules:
         """A request has no steps: the schedule goes on once it is recorded."""
         return (
             Operation("run", (), lambda _: [], _asked),
+            Operation("run.pause", (), lambda _: [], _paused),
             Operation(schedule.ROUND, (Step("admit", self._admit),), lambda _: [], _admitted),
         )
 
@@ -101,6 +102,23 @@ class Schedules:
                 state=schedule.begun(state),
             )
             return {"job": begun.id, "joined": False, "target": gate.target.branch}
+
+        return IntentDraft(repo.id, None, prepare)
+
+    def begin_pause(self, caller: Caller, request: PauseRunRequest) -> IntentDraft:
+        """Says to the schedule that is open whether it begins more."""
+        repo = lookup.scope(self._context, caller, request).require_repo()
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            known = job_rows.about(
+                writing.connection, repo=repo.id, kind="schedule", subject=schedule.SUBJECT
+            )
+            if known is None:
+                raise Conflict("no board is being worked off here", "`wl run` begins that")
+            paused = SchedulePaused(paused=request["paused"])
+            writing.emit(paused, repo=repo.id, subject=core_jobs.subject(known.id))
+            running = len(_running(writing.connection, repo.id))
+            return {"job": known.id, "paused": request["paused"], "running": running}
 
         return IntentDraft(repo.id, None, prepare)
 
@@ -151,7 +169,7 @@ class Schedules:
                 writing,
                 run.KIND.name,
                 repo=repo.id,
-                subject=_subject(begun.task.id),
+                subject=run.subject(begun.task.id),
                 state=run.begun(begun),
             )
         work.keep_in(
@@ -194,6 +212,10 @@ def _asked(work: RunningIntent) -> RunReply:
     return {name: work.data[name] for name in ("job", "joined", "target")}  # type: ignore[return-value]
 
 
+def _paused(work: RunningIntent) -> PauseRunReply:
+    return {name: work.data[name] for name in ("job", "paused", "running")}  # type: ignore[return-value]
+
+
 def _admitted(work: RunningIntent) -> dict[str, Any]:
     names = ("running", "waiting", "waits", "blocked", "problem")
     return {name: work.data[name] for name in names}
@@ -210,11 +232,6 @@ def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict
         name: step_roles.find(name, place, configured=config.roles.get(RoleName(name)))
         for name in known
     }
-
-
-def _subject(task: str) -> str:
-    """What a run is about. The same task in another case is the same task."""
-    return f"task:{task.upper()}"
 
 
 def _running(connection: sa.Connection, repo: RepoId) -> list[str]:

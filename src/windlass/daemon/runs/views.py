@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -74,6 +75,7 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "job": None,
         "is_over": True,
         "workers": 0,
+        "paused": False,
         "problem": "",
         "blocked": [],
         "tasks": [],
@@ -98,9 +100,10 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "job": job.id,
         "is_over": job.status != "open",
         "workers": state.workers,
+        "paused": state.paused,
         "problem": state.problem,
         "blocked": list((job.result or {}).get("blocked", [])),
-        "tasks": [_task(each, names) for each in found.values()],
+        "tasks": [task_run(each, names) for each in found.values()],
         "at": newest,
         "events": told,
     }
@@ -115,7 +118,8 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
     ]
 
 
-def _task(job: Job, names: dict[Uid, str]) -> TaskRunView:
+def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
+    """A run as faces see it."""
     state, over = convert(job.state, RunState), job.result or {}
     is_over = job.status != "open"
     doing = str(over.get("outcome", "failed")) if is_over else _STATES[state.stage]

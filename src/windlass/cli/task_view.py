@@ -1,0 +1,65 @@
+"""A task of the board with what its run made of it, as a terminal shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from windlass.cli.call import Call
+from windlass.core.board.tasks import MARKERS
+from windlass.core.printable import printable, printable_line
+
+_COLOURS = {"landed": "green", "failed": "red", "dropped": "yellow"}
+
+
+def show(call: Call, task: dict[str, Any]) -> None:
+    """The task, the visits of its run, and what to type next."""
+    say(call, task)
+    run = task["run"]
+    for visit in run["visits"] if run else ():
+        again = f" (visit {visit['visit']})" if visit["visit"] > 1 else ""
+        sessions = f", {visit['sessions']} sessions" if visit["sessions"] > 1 else ""
+        call.say(
+            f"  {printable_line(visit['step'])}{again}: {visit['result']},"
+            f" {visit['seconds']:.1f} s{sessions}"
+        )
+    if run and run["step"]:
+        call.say(f"  {printable_line(run['step'])} (visit {run['visit']}): {run['state']}")
+    if task["document"]:
+        call.say("")
+        call.say(printable(task["document"]).rstrip())
+    if run and run["agent"]:
+        agent = printable_line(run["agent"])
+        change = f", wl show {run['change']}" if run["change"] else ""
+        call.say(f"\n  next  wl look {agent}, wl diff {agent}, wl log {agent}{change}")
+
+
+def say(call: Call, task: dict[str, Any]) -> None:
+    """Where a task stands, in a line or two."""
+    run, name = task["run"], call.paint(task["task"], "bold")
+    marker = task["marker"]
+    board = "not on the board" if marker is None else f"[{marker}] {MARKERS[marker]}"
+    call.say(f"{name}  {printable_line(task['title'])}  ({board})")
+    if run is None:
+        call.say("  nobody has worked on it: wl run begins what is ready")
+        return
+    state = call.paint(run["state"], _COLOURS.get(run["state"], "yellow"))
+    by = f", by {printable_line(run['agent'])}" if run["agent"] else ""
+    change = f", {run['change']}" if run["change"] else ""
+    commit = f" as {run['commit'][:10]}" if run["commit"] else ""
+    call.say(f"  {state}{commit}{by}{change}")
+    if run["why"]:
+        call.say(f"  because  {printable_line(run['why'])}")
+
+
+def explain(call: Call, task: dict[str, Any]) -> None:
+    """Why a task is where it is: the last word of each visit that did not pass."""
+    say(call, task)
+    for report in task["reports"]:
+        if report["result"] != "PASS":
+            first = printable_line(report["text"].strip().partition("\n")[0])
+            call.say(f"  {printable_line(report['step'])} gave {report['result']}: {first}")
+    run = task["run"]
+    if run and run["attempts"]:
+        call.say(f"  its change came back {run['attempts']} times: wl why {run['change']}")
+    if run and run["state"] == "failed":
+        call.say(f"  to try it once more: wl retry {task['task']}")

@@ -1,0 +1,140 @@
+"""One task: shown with what its run made of it, given up, or tried once more."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from windlass.api.verbs import Caller
+from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest
+from windlass.core.board.tasks import PENDING, Task
+from windlass.core.errors import Conflict, NotFound, WindlassError
+from windlass.core.ids import RepoId
+from windlass.core.jobs import Job
+from windlass.core.printable import printable_line
+from windlass.core.runs import run, task_copy
+from windlass.daemon.jobs.ledger import Jobs
+from windlass.daemon.kernel import lookup, repos
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.runs import markers, records, views
+from windlass.project import boards
+from windlass.store import jobs as job_rows
+from windlass.store import rows
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+
+class Tasks:
+    """The operations `task.drop` and `task.retry`, and what is shown of a task."""
+
+    def __init__(self, context: Context, jobs: Jobs) -> None:
+        self._context = context
+        self._jobs = jobs
+
+    def operations(self) -> tuple[Operation, ...]:
+        """A run ends by itself once it has heard; a task without one is marked at once."""
+        return (
+            Operation(
+                "task.drop",
+                (Step("mark", partial(self._mark, marker="N")),),
+                lambda _: [],
+                self._result,
+            ),
+            Operation(
+                "task.retry",
+                (Step("mark", partial(self._mark, marker=PENDING)),),
+                lambda _: [],
+                self._result,
+            ),
+        )
+
+    def show(self, caller: Caller, request: TaskRequest) -> TaskReply:
+        """What the board says of a task, and where its newest run stands."""
+        scope = lookup.scope(self._context, caller, request)
+        repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
+        return self._shown(repo, request["task"])
+
+    def begin_drop(self, caller: Caller, request: TaskRequest) -> IntentDraft:
+        """Has the run of a task end, or the task count as not planned where it has none."""
+        repo = lookup.scope(self._context, caller, request).require_repo()
+        name = self._known(repo, request["task"])
+        why = request.get("why") or "dropped with `wl drop`"
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            about = run.subject(name)
+            job = job_rows.about(writing.connection, repo=repo.id, kind="run", subject=about)
+            if job is not None:
+                self._jobs.cancel(writing, job, why)
+            return {"task": name, "marks": job is None}
+
+        return IntentDraft(repo.id, None, prepare)
+
+    def begin_retry(self, caller: Caller, request: TaskRequest) -> IntentDraft:
+        """Refuses a task that is at work, and one that is done."""
+        repo = lookup.scope(self._context, caller, request).require_repo()
+        name = self._known(repo, request["task"])
+        shown = self._shown(repo, name)
+        if shown["run"] is not None and not shown["run"]["is_over"]:
+            raise Conflict(f"{name} is at work already", f"see how far: wl show {name}")
+        if shown["marker"] is None:
+            raise NotFound(f"{name} is not on the board any more", "`wl board add` writes tasks")
+        if shown["marker"] == "x":
+            raise Conflict(f"{name} is done: [x]", "mark it [ ] on the board to do it again")
+        return IntentDraft(repo.id, None, lambda _: {"task": name})
+
+    def _known(self, repo: Repo, wanted: str) -> str:
+        return self._shown(repo, wanted)["task"]
+
+    def _mark(self, work: RunningIntent, *, marker: str) -> None:
+        """Where a run is open, that marks the board when it is over."""
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        if work.data.get("marks", True):
+            markers.put(self._context, repo, work.data["task"], marker)
+
+    def _result(self, work: RunningIntent) -> TaskReply:
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        return self._shown(repo, work.data["task"])
+
+    def _shown(self, repo: Repo, wanted: str) -> TaskReply:
+        about = run.subject(wanted)
+        find = partial(job_rows.last_about, repo=repo.id, kind="run", subject=about)
+        job = self._context.store.read(find)
+        on_board = _on_board(repo, wanted)
+        if on_board is None and job is None:
+            raise NotFound(f"no task {printable_line(wanted)} on the board", "`wl board list`")
+        names = self._context.store.read(rows.names)
+        copy = task_copy.of(on_board) if on_board is not None else None
+        shown = views.task_run(job, names) if job is not None else None
+        return {
+            "task": copy.id if copy is not None else str(shown["task"] if shown else wanted),
+            "title": copy.title if copy is not None else str(shown["title"] if shown else ""),
+            "marker": on_board.marker if on_board is not None else None,
+            "document": self._document(job) or (task_copy.document(copy) if copy else ""),
+            "run": shown,
+            "reports": self._reports(job),
+        }
+
+    def _document(self, job: Job | None) -> str:
+        try:
+            return records.document(self._context, job.id) if job is not None else ""
+        except FileNotFoundError:
+            return ""  # it is only just being prepared, or retention has taken it
+
+    def _reports(self, job: Job | None) -> list[ReportView]:
+        if job is None:
+            return []
+        return [
+            {"step": kept.label, "visit": kept.visit, "result": kept.result, "text": kept.text}
+            for kept in records.reports(self._context, job.id)
+        ]
+
+
+def _on_board(repo: Repo, wanted: str) -> Task | None:
+    """The task by its id in any case; a board that cannot be read has none to show."""
+    try:
+        board = boards.read(markers.board_of(repo)).board
+    except WindlassError:
+        return None
+    return next((task for task in board.tasks if task.id.upper() == wanted.upper()), None)
