@@ -51,6 +51,10 @@ NEEDED: dict[str, dict[str, Any]] = {
     "spawn": {"goal": "x"},
     "taken": {"numbers": [1], "listener": "x", "route": "listen"},
     "trust.accept": {"digests": []},
+    "task": {"task": "API-1"},
+    "task.drop": {"task": "API-1"},
+    "task.retry": {"task": "API-1"},
+    "run.pause": {"paused": True},
 }
 """What a verb cannot do without; every other one takes an empty request."""
 

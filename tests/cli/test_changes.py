@@ -12,8 +12,20 @@ import pytest
 from tests.cli.told import FOX, NO_CHANGES, NOTHING, Told, no_change
 
 from windlass.cli import landed
-from windlass.cli.commands import config, diff, home, log, merge, queue, retry, show, undo, why
-from windlass.core.errors import NotFound, UserError
+from windlass.cli.commands import (
+    block,
+    config,
+    diff,
+    home,
+    log,
+    merge,
+    queue,
+    retry,
+    show,
+    undo,
+    why,
+)
+from windlass.core.errors import Conflict, NotFound, UserError
 from windlass.core.landing.changes import EXIT_CODES
 from windlass.core.landing.holds import REVIEW
 
@@ -419,3 +431,25 @@ def test_who_says_it_is_done_and_has_landed_has_nothing_to_merge(capsysbinary: C
     home.run(Told(home, agents=lambda _: [{**FOX, "state": "complete"}], **answers))
     said = capsysbinary.readouterr().out.decode()
     assert "fox says it is done (5s), and all of it has landed    wl kill fox\n" in said
+
+
+def test_nobody_is_asked_about_what_cannot_be_taken_back() -> None:
+    """It is refused as it is with -y; what can be is asked about first."""
+
+    def refused(_: dict[str, Any]) -> Any:
+        raise Conflict("c7 is rejected: it has not landed, so there is nothing to take back", "")
+
+    answers: dict[str, Any] = {"change.undo": refused}
+    with pytest.raises(Conflict, match="nothing to take back"):
+        undo.run(Told(undo, "c7", change=of(REJECTED), **answers))
+    with pytest.raises(UserError, match="take back c7, count"):
+        undo.run(Told(undo, "c7", change=of(LANDED), **answers))
+
+
+def test_who_blocks_a_change_reads_what_they_said(capsysbinary: Capture) -> None:
+    """And not that nobody has looked at it."""
+    blocked = {**CHANGE, "state": "held", "guards": [REVIEW], "blocked": "no", "why": "blocked: no"}
+    block.run(Told(block, "c7", "no", block=of(blocked)))
+    said = capsysbinary.readouterr().out.decode()
+    assert "  blocked: no\n  next: wl approve c7\n" in said
+    assert REVIEW not in said

@@ -20,7 +20,7 @@ from windlass.core.board import edits as board_edits_of
 from windlass.core.board import parser
 from windlass.core.board.board import Board
 from windlass.core.errors import ConfigError, Conflict, NotFound, UserError
-from windlass.project import boards, edits
+from windlass.project import boards, edits, folder
 
 BOARD = """\
 # Work
@@ -298,6 +298,23 @@ def test_what_is_not_plainly_there_is_not_written(
         marked(board, "AA-1", "=")
     assert refused.value.hint
     assert "[ ] **[AA-1]" in (board.read_text() if board.is_file() else BOARD)
+
+
+def test_what_a_shell_hands_over_is_read_to_its_end() -> None:
+    inside, outside = os.pipe()
+    text = b"x" * 200_000
+
+    def write() -> None:
+        with os.fdopen(outside, "wb") as file:
+            file.write(text)
+
+    writing = threading.Thread(target=write)
+    writing.start()
+    try:
+        assert folder.read(f"/dev/fd/{inside}") == text
+    finally:
+        writing.join()
+        os.close(inside)
 
 
 def test_processes_that_write_at_once_lose_nothing(board: Path) -> None:

@@ -52,7 +52,7 @@ SHORT: dict[str, tuple[CommandEntry, ...]] = {
         CommandEntry("merge", "land what an agent or a branch has, proven first"),
         CommandEntry("approve", "let a change land that waits for you"),
         CommandEntry("kill", "end an agent; its work goes to the trash"),
-        CommandEntry("undo", "take back the last ending or reassignment"),
+        CommandEntry("undo", "take back the last ending, or a change that landed"),
     ),
 }
 """The verbs of `wl help`, by what they are for."""

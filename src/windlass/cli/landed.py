@@ -35,7 +35,7 @@ def say(call: Call, change: dict[str, Any]) -> None:
     undone = _undone(change)
     state = _state(call, change["state"])
     call.say(f"{change['change']}  {branch} → {target}  {state}{where}{undone}")
-    if is_unapproved(change) and change["state"] == "held":
+    if is_unapproved(change) and change["state"] == "held" and not change["blocked"]:
         call.say(f"  waits for your approval: {printable_line('; '.join(change['guards']))}")
     elif change["why"]:
         call.say(f"  {printable_line(change['why'])}")

@@ -10,6 +10,7 @@ from windlass.core.errors import ConfigError, NotFound, UserError
 
 NAME = ".windlass"
 LARGEST = 32 << 20
+_HANDED = ("/dev/fd/", "/dev/stdin")
 _KEEP = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -61,16 +62,20 @@ def plans(folder: str) -> frozenset[str]:
 
 
 def read(path: str) -> bytes:
-    """All of a file that a person named; a device or a pipe is none, and has no end."""
+    """All of a file that a person named; a device or a pipe is none, and has no end.
+
+    What their shell hands over, as in `<(…)`, is read to its end nevertheless.
+    """
+    handed = path.startswith(_HANDED)
     try:
-        descriptor = os.open(path, _KEEP)
+        descriptor = os.open(path, _KEEP & ~os.O_NONBLOCK if handed else _KEEP)
     except FileNotFoundError:
         raise NotFound(f"no file {path}", "name one that there is") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"cannot read {path}: {reason}", "name a file of text") from None
     mode = os.fstat(descriptor).st_mode
-    if not stat.S_ISREG(mode):
+    if not stat.S_ISREG(mode) and not (handed and stat.S_ISFIFO(mode)):
         os.close(descriptor)
         if stat.S_ISDIR(mode):
             raise UserError(f"{path} is a folder", "name a file")

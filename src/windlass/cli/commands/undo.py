@@ -60,7 +60,9 @@ def _change(call: Call) -> int:
     args = call.args
     if not call.sure:
         shown = call.ask("change", change=args.change)
-        call.confirm(f"take back {shown['id']}, {printable_line(shown['title'])}?")
+        # What cannot be taken back is refused, and nobody is asked about it.
+        if shown["state"] == "landed" and not shown["undone_by"]:
+            call.confirm(f"take back {shown['id']}, {printable_line(shown['title'])}?")
     why = {"why": args.why} if args.why else {}
     change: dict[str, Any] = call.ask("change.undo", change=args.change, **why)
     if change["state"] == "dropped":

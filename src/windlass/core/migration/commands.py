@@ -83,7 +83,5 @@ multiclaude agent complete => a last line I HAVE COMPLETED THE GOAL
 /messages => wl inbox
 """)
 
-LATER = frozenset(
-    {"wl pause run", "wl show TASK-001", "wl log TASK-001", "wl retry TASK-001", "wl kill task-001"}
-)
+LATER = frozenset({"wl log TASK-001"})
 """What there is, and does not take a task yet."""
