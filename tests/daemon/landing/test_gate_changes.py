@@ -55,7 +55,7 @@ def test_what_a_gate_change_widens_waits_for_approval_which_accepts_it(
     ground.settle()
     change = ground.change(name)
     assert change["state"] == "held"
-    assert "gate.network = True instead of False" in change["why"]
+    assert "gate.network = true instead of false" in change["why"]
     ground.judge("approve", name)
     ground.settle()
     assert ground.change(name)["state"] == "landed"

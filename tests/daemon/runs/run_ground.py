@@ -11,8 +11,6 @@ from tests.support.contexts import Turned
 from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
-from windlass.core.jobs import JobId
-from windlass.daemon.runs import records
 from windlass.store import jobs, rows
 
 BOARD = """# Board
@@ -94,7 +92,7 @@ class RunGround(CrewGround):
 
     def files(self, name: str) -> list[str]:
         """The files of a task's run, without the moments in their names."""
-        folder = records.folder(self.workshop.context, JobId(self.task(name)["run"]))
+        folder = self.workshop.context.folders.run(self.task(name)["run"])
         return sorted(
             f"{path.parent.name.rpartition('.')[0]}/{path.name}" for path in folder.glob("*/*")
         )

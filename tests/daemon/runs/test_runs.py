@@ -219,3 +219,16 @@ def test_a_second_try_of_a_task_has_a_branch_of_its_own(board: RunGround) -> Non
     board.board_file.write_text(BOARD)
     board.run()
     assert board.agent("api-1-2").branch == "agent/api-1-2"
+
+
+def test_what_a_run_left_goes_with_its_row_when_it_is_old(board: RunGround) -> None:
+    """Not before; an open one is never old."""
+    board.run(tasks=["API-1"])
+    board.speak("api-1", "<result>FAIL</result>")
+    files = board.workshop.context.folders.run(board.task("API-1")["run"])
+    assert files.is_dir()
+    board.workshop.ask("gc")
+    assert files.is_dir()
+    board.later(40 * 86400.0)
+    board.workshop.ask("gc")
+    assert not files.exists()

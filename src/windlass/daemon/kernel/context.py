@@ -94,6 +94,10 @@ class Folders:
         """What is kept of live agents for the day when the store is lost; see `cards`."""
         return self.home / "crew"
 
+    def run(self, job: str) -> Path:
+        """What a run of a task leaves behind."""
+        return self.home / "runs" / job
+
     @property
     def archive(self) -> Path:
         """Where ended agents go."""

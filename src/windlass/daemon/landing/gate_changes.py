@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from windlass.core.config_values import written
 from windlass.core.gate.spec import GateSpec
 from windlass.core.printable import printable_line
 from windlass.core.project_config import Line
@@ -31,8 +32,10 @@ class GateChange(NamedTuple):
     @property
     def told(self) -> str:
         """What a person is asked to look at."""
-        wider = [f"{line.key} = {line.value!r} instead of {line.instead_of!r}"
-                 for line in self.lines]  # fmt: skip
+        wider = [
+            f"{line.key} = {written(line.value)} instead of {written(line.instead_of) or 'nothing'}"
+            for line in self.lines
+        ]
         names = dict.fromkeys((*wider, *(f"gate.{part}" for part in self.parts)))
         return "it changes the gate, and so lands alone: " + printable_line("; ".join(names))
 

@@ -18,6 +18,7 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.retention import GcReply, GcRequest, Kind, SweptView
 from windlass.core.config import RetentionSettings
 from windlass.core.errors import Conflict, WindlassError
+from windlass.core.jobs import JobId
 from windlass.daemon.agents.intent_retention import IntentRetention
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import settings
@@ -27,7 +28,7 @@ from windlass.daemon.retention.ended_agents import EndedAgents, Over
 from windlass.daemon.retention.left_workspaces import old_workspaces
 from windlass.daemon.retention.needs import Needs
 from windlass.daemon.retention.screen_logs import old_screens
-from windlass.git import trash_packs
+from windlass.git import erasure, trash_packs
 from windlass.store import jobs as job_rows
 from windlass.store import old_rows
 
@@ -152,8 +153,16 @@ class Retention:
         over = store.read(partial(job_rows.old, before=before)) if before is not None else []
         size = store.read(partial(job_rows.size, ids=over))
         for first in range(0, len(over) if removes else 0, _AT_ONCE):
+            for job in over[first : first + _AT_ONCE]:
+                self._erase_run(job)
             store.write(partial(job_rows.remove, ids=over[first : first + _AT_ONCE]))
         return _view("jobs", days, len(over), size)
+
+    def _erase_run(self, job: JobId) -> None:
+        """Before its row: who dies in between finds the row again."""
+        files = self._context.folders.run(job)
+        if files.is_dir():
+            erasure.erase(str(files))
 
 
 _ROWS: tuple[old_rows.Kind, ...] = ("events", "messages", "notices")

@@ -17,28 +17,23 @@ DOCUMENT = "prd.md"
 _REPORT, _RESULT = "report.md", "result.json"
 
 
-def folder(context: Context, run: JobId) -> Path:
-    """Where the files of a run are."""
-    return context.folders.home / "runs" / run
-
-
 def keep_document(context: Context, run: JobId, text: str) -> None:
     """Keeps the task as a run has it; a second time it is the same."""
-    place = folder(context, run)
+    place = context.folders.run(run)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     whole_file.replace(place / DOCUMENT, text.encode("utf-8", "replace"))
 
 
 def document(context: Context, run: JobId) -> str:
     """The task as a run has it."""
-    return (folder(context, run) / DOCUMENT).read_text("utf-8")
+    return (context.folders.run(run) / DOCUMENT).read_text("utf-8")
 
 
 def keep_visit(
     context: Context, run: JobId, *, key: str, epoch: int, report: str, result: dict[str, Any]
 ) -> None:
     """Keeps what a visit came to, in a folder that no other visit has."""
-    place = folder(context, run) / f"{key}.{epoch}"
+    place = context.folders.run(run) / f"{key}.{epoch}"
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     whole_file.replace(place / _REPORT, report.encode("utf-8", "replace"))
     whole_file.replace(place / _RESULT, json.dumps(result, indent=1).encode())
@@ -46,7 +41,7 @@ def keep_visit(
 
 def reports(context: Context, run: JobId) -> list[StepReport]:
     """What the visits of a run reported, in their order."""
-    return list(_read(sorted(folder(context, run).glob(f"*/{_RESULT}"), key=_epoch)))
+    return list(_read(sorted(context.folders.run(run).glob(f"*/{_RESULT}"), key=_epoch)))
 
 
 def _epoch(path: Path) -> int:
