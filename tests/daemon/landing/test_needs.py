@@ -94,3 +94,16 @@ def test_what_waits_may_need_others_than_before_and_keeps_its_own_unsaid(
     ground.settle()
     assert ground.states() == {"b0": "held", "b1": "held", "b2": "landed"}
     assert ground.change(top)["revision"] == 1
+
+
+def test_one_whose_need_has_to_wait_does_not_land_before_it(ground: LandingGround) -> None:
+    """What it needs conflicts with another that waits before, and is not tried with that."""
+    ground.commit({"same.txt": "one\n"}, branch="first")
+    ground.commit({"same.txt": "two\n"}, branch="base")
+    ground.commit({"top.py": "top = 1\n"}, branch="top")
+    ground.submit("first")
+    base = ground.submit("base")
+    top = ground.submit("top", needs=[base])
+    ground.settle()
+    assert ground.states() == {"first": "landed", "base": "conflict", "top": "held"}
+    assert ground.change(top)["why"] == f"it needs {base}, which is conflict"

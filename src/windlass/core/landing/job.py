@@ -225,9 +225,9 @@ def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
     result = ended.get("result") or {}
     outcome = None if result.get("cancelled") else result.get("outcome", "could-not-run")
     known = {ended["job"]: outcome}
-    if state.busy == TRY:
-        return msgspec.structs.replace(state, ended={**state.ended, **known})
-    return _rested(msgspec.structs.replace(state, tries=_judged_whole(state.tries, known)))
+    tries = _judged_whole(state.tries, known)
+    kept = {**state.ended, **known} if state.busy == TRY else {}
+    return _rested(msgspec.structs.replace(state, tries=tries, ended=kept))
 
 
 def _rested(state: LandingState) -> LandingState:
@@ -256,6 +256,8 @@ def _judged_whole(tries: Iterable[Try], ended: Mapping[str, Outcome | None]) -> 
 
 def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     """A group has its tree, and its run has begun; or some of it cannot be tried at all."""
+    ended, was_revised = state.ended, state.revised
+    state = msgspec.structs.replace(state, ended={}, revised=())
     if why := _failure(effect):
         return _hold_all(state, why)
     result = effect["result"]
@@ -270,17 +272,26 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     known = {tried.group for tried in made}
     before = (tried for tried in state.tries if tried.group not in known)
     state = msgspec.structs.replace(state, tries=(*before, *made))
-    revised = [group for group in known if not set(state.revised).isdisjoint(group)]
-    state = _cancelled(state, revised)
+    useless = [
+        group
+        for group in known
+        if not set(was_revised).isdisjoint(group) or not _has_its_needs(group, state.queue)
+    ]
+    state = _cancelled(state, useless)
     tries = _judged_whole(
-        (t for t in state.tries if t.group not in revised or t.outcome is None), state.ended
+        (t for t in state.tries if t.group not in useless or t.outcome is None), ended
     )
     deferred = (*state.deferred, *result.get("deferred", ()))
-    state = msgspec.structs.replace(state, tries=tries, deferred=deferred, ended={}, revised=())
-    state = _rested(state)
+    state = _rested(msgspec.structs.replace(state, tries=tries, deferred=deferred))
     stopped = [shapes.convert(found, Stopped) for found in result["stopped"]]
     present = {(waiting.change, waiting.head) for waiting in state.queue}
     return _stop(state, [found for found in stopped if (found.change, found.head) in present])
+
+
+def _has_its_needs(group: Group, queue: Iterable[Waiting]) -> bool:
+    """Whether nothing has left a group, as it was made, that others in it need."""
+    needs = {need for w in queue if w.change in group for need in w.needs}
+    return needs.issubset(group)
 
 
 def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
