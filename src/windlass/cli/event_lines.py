@@ -66,6 +66,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "repo.removed": "{root} is known no more",
         "run.begun": "{task} is worked on",
         "run.ended": "{task} is over, {outcome}: {why}",
+        "run.submitted": "{task} waits to land, as {change}",
         "schedule.asked": "the board is worked off already",
         "schedule.paused": "the work on the board is paused, or goes on",
         "session.anew": "its conversation was never written down: it starts once more",

@@ -60,6 +60,14 @@ def dirty(repo: Repository, path: str, *, read: ReadBox | None = None) -> list[s
     return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
 
 
+def uncommitted(repo: Repository, path: str) -> list[str]:
+    """Lists what no commit has of a checkout of the person's; a new folder is one line."""
+    words = ["status", "--porcelain", "-z", "--no-renames", "-unormal", "--ignore-submodules=all"]
+    with opened(repo, path) as (dirs, _):
+        said = run(words, dirs=dirs, timeout=LONG)
+    return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
+
+
 @contextlib.contextmanager
 def opened(
     repo: Repository, path: str, *, read: ReadBox | None = None

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from windlass.core import jobs
 from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Effect, News
+from windlass.core.landing import holds
 from windlass.core.landing import job as landing
 from windlass.core.landing.changes import ENDED, OPEN
 
@@ -30,8 +31,12 @@ class World:
         """Heads that are red by themselves."""
         self.landed: list[str] = []
         self.tip = 0
+        self.is_red = False
+        """Whether nothing is green on the target as it is now."""
+        self.halted: set[str] = set()
+        """What is held for that."""
         self.effects: list[tuple[int, Effect]] = []
-        self.runs: dict[str, tuple[str, ...]] = {}
+        self.runs: dict[str, set[str]] = {}
         """Runs under way, each with the heads that its tree is made of."""
         self.begun = 0
         self.sequence = 0
@@ -79,8 +84,9 @@ class World:
             self._leave(self.dice.choice(waiting), "dropped")
 
     def push(self) -> None:
-        """Somebody else moves the target."""
+        """Somebody else moves the target, and breaks it or mends it."""
         self.tip += 1
+        self.is_red = self.dice.random() < 0.4
 
     def wake(self) -> None:
         """The moment comes that the queue waits for, if it waits for one."""
@@ -93,7 +99,7 @@ class World:
             return
         run = self.dice.choice(sorted(self.runs))
         heads = self.runs.pop(run)
-        result: dict[str, Any] = {"outcome": "failed" if self.bad & set(heads) else "passed"}
+        result: dict[str, Any] = {"outcome": "failed" if heads & {*self.bad, "red"} else "passed"}
         if not honest and self.dice.random() < 0.2:
             result = {"outcome": "could-not-run", "cancelled": True}
         self.hear("job.done", what=gate_job.KIND.name, job=run, result=result)
@@ -136,7 +142,7 @@ class World:
             if group or not asked:
                 self.begun += 1
                 run = f"run{self.begun}"
-                self.runs[run] = tuple(heads[name] for name in group)
+                self.runs[run] = {*(heads[name] for name in group), *["red"] * self.is_red}
                 tries.append({"group": group, "tree": f"{self.tip}:{group}", "job": run})
         return {"tip": str(self.tip), "tries": tries, "stopped": stopped, "deferred": []}
 
@@ -153,7 +159,10 @@ class World:
             for other, known in list(self.states.items()):
                 if known == "held" and name in self.needs[other]:
                     self._enter(other)
-        self.tip += lands
+        if lands:
+            assert not self.is_red, "something landed on a red target that did not mend it"
+            self.tip += 1
+            self._release()
         return {"landed": lands, "group": group, "in_the_way": {}}
 
     def _stop(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -162,6 +171,8 @@ class World:
             if self._is_here(name, stopped["head"]):
                 if stopped["state"] == "rejected":
                     assert self.heads[name] in self.bad, "a good change was sent back"
+                if stopped["state"] == "held" and holds.is_halted(stopped["why"], "main"):
+                    self.halted.add(name)
                 self._leave(name, stopped["state"])
             elif self.states[name] not in OPEN:
                 self._leave(name, self.states[name])
@@ -172,10 +183,23 @@ class World:
             if self.runs.pop(run, None) is not None:
                 result = {"outcome": "could-not-run", "cancelled": True}
                 self.hear("job.done", what=gate_job.KIND.name, job=run, result=result)
+        if "red" not in data:
+            return {}
+        if self.halted and self.is_red:
+            return {"red": str(self.tip)}
+        self._release()
         return {"red": ""}
 
+    def _release(self) -> None:
+        """What was held for a red target goes on."""
+        for name in sorted(self.halted):
+            self.halted.discard(name)
+            if self.states[name] == "held":
+                self._enter(name)
+
     def come_to_rest(self) -> None:
-        """From now on nothing fails, and nobody does anything."""
+        """From now on nothing fails, and nobody does anything but mend the target."""
+        self.tip, self.is_red = self.tip + self.is_red, False
         for _ in range(300):
             if self.effects:
                 self.end_effect(honest=True)
@@ -204,3 +228,4 @@ def test_every_change_comes_to_its_end_whatever_happens_in_whatever_order(
     assert waiting == set(), "it waits for ever"
     assert not world.data["queue"]
     assert world.runs == {}
+    assert not [name for name in world.halted if world.states[name] == "held"]

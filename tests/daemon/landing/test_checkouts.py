@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+from tests.daemon.gate.gate_ground import PERSON
 from tests.daemon.landing.landing_ground import LandingGround
 from tests.support.contexts import Turned
+
+from windlass.daemon.kernel.requests import IntentVerb
 
 OVER = {"calc.py": "def add(a, b):\n    return b + a\n"}
 
@@ -85,3 +89,20 @@ def test_while_another_git_is_at_work_it_waits_and_then_lands(
     ground.engine.wake_due()
     ground.settle()
     assert ground.states() == {"mine": "landed"}
+
+
+def test_what_is_not_committed_of_a_branch_that_is_checked_out_is_named(
+    ground: LandingGround,
+) -> None:
+    """It does not land, and who forgot to add a file hears of it."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.git("checkout", "-q", "mine")
+    (ground.root / "more.py").write_text("more = 2\n")
+    (ground.root / "new.py").write_text("new = 1\n")
+    verb = IntentVerb(ground.intents, "submit", ground.submissions.begin)
+    asked: Any = {"cwd": str(ground.root), "change": "mine"}
+    proposed = verb(PERSON, asked)
+    assert proposed["left_out"] == ["more.py", "new.py"]
+    ground.settle()
+    assert ground.states() == {"mine": "landed"}
+    assert "new.py" not in ground.git("ls-tree", "--name-only", "main")

@@ -232,3 +232,33 @@ def test_what_a_run_left_goes_with_its_row_when_it_is_old(board: RunGround) -> N
     board.later(40 * 86400.0)
     board.workshop.ask("gc")
     assert not files.exists()
+
+
+def test_a_visit_that_takes_too_long_is_ended(board: RunGround) -> None:
+    """Its role says how long; who was paused meanwhile is given more time."""
+    board.run()
+    agent = board.agent("api-1")
+    board.workshop.ask("pause", agent="api-1")
+    board.settle()
+    board.later(4000)
+    assert board.task("API-1")["state"] == "works"
+    board.workshop.converse(agent, "begin")
+    board.workshop.ask("resume", agent="api-1")
+    board.later(400)
+    task = board.task("API-1")
+    assert task["visits"][0]["result"] == "UNKNOWN"
+    assert board.markers()["API-1"] == "*"
+
+
+def test_who_waits_to_land_holds_no_worker_up(board: RunGround) -> None:
+    """The next task begins; too many that wait begin no more."""
+    lines = [f"- [ ] **[T-{n}]** Do {n}\n" for n in range(1, 6)]
+    text = "## TASKS\n\n" + "".join(
+        f"{line}  - Priority: LOW\n  - Dependencies: none\n" for line in lines
+    )
+    board.board_file.write_text(text.replace("T-", "TT-"))
+    board.run()
+    for number in (1, 2):
+        board.commit(board.agent(f"tt-{number}"), {"AGENTS.md": f"steers {number}\n"})
+        board.speak(f"tt-{number}", PASSED)
+    assert list(board.markers().values()) == ["P", "P", " ", " ", " "]

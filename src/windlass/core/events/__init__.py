@@ -114,6 +114,7 @@ from windlass.core.events.repositories import (
 from windlass.core.events.runs import (
     RunBegun,
     RunEnded,
+    RunSubmitted,
     ScheduleAsked,
     SchedulePaused,
     StepBegun,
@@ -232,6 +233,7 @@ __all__ = [
     "RepoRemoved",
     "RunBegun",
     "RunEnded",
+    "RunSubmitted",
     "ScheduleAsked",
     "SchedulePaused",
     "SessionAnew",

@@ -49,6 +49,14 @@ class StepEnded(EventData, kind="step.ended"):
     seconds: float
 
 
+class RunSubmitted(EventData, kind="run.submitted"):
+    """The steps of a run have passed, and its change waits to land."""
+
+    task: str
+    run: str
+    change: str
+
+
 class TaskUnmarked(EventData, kind="task.unmarked"):
     """A marker that a task was to get is not on the board."""
 

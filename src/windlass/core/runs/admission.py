@@ -8,6 +8,9 @@ from typing import NamedTuple
 from windlass.core.board import priority
 from windlass.core.board.board import Board
 
+MOST_UNLANDED = 2
+"""Tasks that wait to land, for each worker, until no more are begun."""
+
 
 class Admission(NamedTuple):
     """What a round decides."""
@@ -27,10 +30,15 @@ def choose(
     plans: Collection[str],
     waits: Mapping[str, int],
     running: Collection[str],
+    at_work: int,
     workers: int,
     only: Collection[str] = (),
 ) -> Admission:
-    """Chooses by effective priority; who is ready and not chosen has waited one round more."""
+    """Chooses by effective priority; who is ready and not chosen has waited one round more.
+
+    Of those that are running so many are `at_work`; the others wait to land. A crew that writes
+    faster than it lands begins no more.
+    """
     ranked = priority.ranks(board, waits=dict(waits), plans=frozenset(plans))
     ready: list[str] = []
     blocked: list[str] = []
@@ -38,7 +46,9 @@ def choose(
         if rank.id in running or (only and rank.id not in only):
             continue
         (ready if rank.ready else blocked).append(rank.id)
-    free = max(0, workers - len(running))
+    free = max(0, workers - at_work)
+    if len(running) - at_work >= MOST_UNLANDED * workers:
+        free = 0
     waiting = tuple(ready[free:])
     return Admission(
         start=tuple(ready[:free]),

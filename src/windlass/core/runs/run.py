@@ -23,8 +23,12 @@ from windlass.core.runs.task_copy import TaskCopy
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
 """Make the agent and its workspace; begin a session for a visit; ask it once more for a result."""
+LOOK = "run.look"
+"""See whether an agent whose time is over is at work, or rests by somebody's word or a limit."""
 CLOSE, SUBMIT, FINISH = "run.close", "run.submit", "run.finish"
 """End a visit's session; propose the branch; mark the task, and tell."""
+_LOOK_AGAIN = 300.0
+"""Seconds until an agent is looked at once more that rested when its time was over."""
 MOST_FAILURES = 6
 """Tries of one effect, and sessions of a visit that ended by themselves, before it is given up."""
 
@@ -32,6 +36,7 @@ Stage = Literal[
     "preparing",
     "beginning",
     "working",
+    "looking",
     "asking",
     "closing",
     "submitting",
@@ -39,10 +44,13 @@ Stage = Literal[
     "finishing",
 ]
 Outcome = Literal["landed", "failed", "dropped"]
+UNLANDED = frozenset[Stage]({"submitting", "landing", "finishing"})
+"""Stages in which nobody works for a run."""
 _EFFECTS: dict[Stage, str] = {
     "preparing": PREPARE,
     "beginning": BEGIN,
     "asking": ASK,
+    "looking": LOOK,
     "closing": CLOSE,
     "submitting": SUBMIT,
     "finishing": FINISH,
@@ -110,6 +118,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     visits: tuple[Visit, ...] = ()
     ending: Ending | None = None
     wake_at: float | None = None
+    until: float = 0.0
+    """When the time of this visit is over."""
 
     @property
     def label(self) -> str:
@@ -171,8 +181,11 @@ def _effect(state: RunState, news: News) -> Decision:
     return _effect_over(_with(state, at_work=False), news)
 
 
-def _woken(state: RunState, _: News) -> Decision:
-    """The moment to try once more has come."""
+def _woken(state: RunState, news: News) -> Decision:
+    """The moment to try once more has come, or the time of a visit is over."""
+    if state.stage == "working":
+        is_over = news.at >= state.until
+        return _do(_with(state, stage="looking")) if is_over else _at_work(state)
     if state.at_work or state.stage not in _EFFECTS:
         return _rest(_with(state, wake_at=None))
     return _do(state)
@@ -262,7 +275,7 @@ def _is_final(effect: dict[str, Any]) -> bool:
 
 def _finish(state: RunState, ending: Ending) -> Decision:
     """Ends the run: what runs for it is closed before, and then it is told."""
-    is_open = state.stage in ("beginning", "working", "asking") and state.session > 0
+    is_open = state.stage in ("beginning", "working", "looking", "asking") and state.session > 0
     state = _with(state, ending=ending, failures=0)
     return _do(_with(state, stage="closing" if is_open else "finishing"))
 
@@ -303,9 +316,27 @@ def _session_begun(state: RunState, result: dict[str, Any], news: News) -> Decis
     )
     if state.ending is not None:
         return _finish(state, state.ending)
+    if state.sessions == 1:
+        state = _with(state, until=news.at + state.role.timeout)
     if state.over == state.session:
         return _judge(state)
-    return _rest(state)
+    return _at_work(state)
+
+
+def _at_work(state: RunState) -> Decision:
+    """Waits for the end of a turn, or of the time that a visit may take."""
+    return _rest(_with(state, wake_at=state.until))
+
+
+def _looked(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    """Who rests has more time; who is at work had enough of it."""
+    state = _with(state, stage="working")
+    if state.ending is not None:
+        return _finish(state, state.ending)
+    if result["rests"]:
+        return _at_work(_with(state, until=news.at + _LOOK_AGAIN))
+    said = f"It took longer than {state.role.timeout} s, and was ended.\n{state.said}"
+    return _do(_with(state, stage="closing", result=UNKNOWN, said=said))
 
 
 def _asked_again(state: RunState, _: dict[str, Any], __: News) -> Decision:
@@ -313,7 +344,7 @@ def _asked_again(state: RunState, _: dict[str, Any], __: News) -> Decision:
     state = _with(state, stage="working", asked=asked)
     if state.ending is not None:
         return _finish(state, state.ending)
-    return _rest(state)
+    return _at_work(state)
 
 
 def _turn_over(state: RunState, news: News) -> Decision:
@@ -387,6 +418,7 @@ def _fresh_visit(state: RunState, at: float) -> RunState:
         result="",
         asked=False,
         iterations=0,
+        wake_at=None,
         sessions=0,
         over=0,
         failures=0,
@@ -442,6 +474,7 @@ _ENDS: dict[Stage, Callable[[RunState, dict[str, Any], News], Decision]] = {
     "preparing": _prepared,
     "beginning": _session_begun,
     "asking": _asked_again,
+    "looking": _looked,
     "closing": _closed,
     "submitting": _submitted,
     "finishing": _finished,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from windlass.core import jobs, shapes
-from windlass.core.events import RunEnded, ScheduleAsked, SchedulePaused
+from windlass.core.events import RunEnded, RunSubmitted, ScheduleAsked, SchedulePaused
 from windlass.core.jobs import Decision, Effect, JobKind, News
 
 ROUND = "run.round"
@@ -99,4 +99,4 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
     return Decision(begun(state), result={**over, "blocked": result["blocked"]})
 
 
-KIND = JobKind("schedule", advance, frozenset({RunEnded.kind}))
+KIND = JobKind("schedule", advance, frozenset({RunEnded.kind, RunSubmitted.kind}))

@@ -13,7 +13,7 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, SubmitRequest
 from windlass.core import ids
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict, Denied, NotFound, UserError
+from windlass.core.errors import Conflict, Denied, NotFound, UserError, WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
@@ -32,7 +32,7 @@ from windlass.daemon.landing.guards import Guards
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch import setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.git import repository, squashes
+from windlass.git import checkout, repository, squashes
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
 from windlass.store import jobs as job_rows
@@ -115,6 +115,8 @@ class Submissions:
         if author is not None:
             self._fetcher.fetch(author)
             left_out = _uncommitted(self._context, author)
+        elif by is None:
+            left_out = _left_in_checkout(git, branch)
         head = _tip(git, proposed)
         commits = repository.commits_between(git, gate.target.tip, head, limit=1)
         goal = author.goal.strip().splitlines()[0] if author is not None else ""
@@ -371,6 +373,17 @@ def _uncommitted(context: Context, author: Agent) -> list[str]:
     work = setup_files.work_status(context, author)
     changed = {*work.staged, *work.unstaged, *work.untracked, *work.conflicted}
     return heapq.nsmallest(core.MOST_LEFT_OUT, {*changed, *work.nested, *work.unread})
+
+
+def _left_in_checkout(git: Repository, branch: str) -> list[str]:
+    """The first of what no commit has where a branch of the person's is checked out."""
+    place = repository.checkouts(git).get(branch)
+    if place is None:
+        return []
+    try:
+        return heapq.nsmallest(core.MOST_LEFT_OUT, checkout.uncommitted(git, place))
+    except WindlassError:  # it is to be told, and is no reason not to land what is committed
+        return []
 
 
 def _landed(connection: sa.Connection, change: Change) -> tuple[str, str]:

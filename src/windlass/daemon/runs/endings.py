@@ -11,7 +11,7 @@ import msgspec
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import JudgeRequest
 from windlass.core import jobs
-from windlass.core.events import RunEnded
+from windlass.core.events import RunEnded, RunSubmitted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing.changes import UNFINISHED, Change, ChangeId
 from windlass.core.printable import printable_line
@@ -86,8 +86,11 @@ class RunEndings:
             self._context.store.write(put)
 
     def _mark_submitted(self, work: RunningIntent) -> None:
-        repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        markers.put(self._context, repo, work.data["task"], "P")
+        repo, data = repos.by_id(self._context, RepoId(work.intent.repo)), work.data
+        markers.put(self._context, repo, data["task"], "P")
+        run = jobs.owner(work.intent.id) or ""
+        told = RunSubmitted(task=data["task"], run=run, change=data["change"])
+        work.with_next_record(lambda w: w.emit(told, repo=repo.id, subject=f"task:{told.task}"))
 
     def _submitted(self, work: RunningIntent) -> dict[str, Any]:
         """Where the change is by now: what became of it in between nobody else says."""

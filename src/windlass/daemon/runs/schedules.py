@@ -38,6 +38,7 @@ from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 DEFAULT_WORKERS = 4
+_MOST_WORKERS = 1000
 
 
 class _Round(NamedTuple):
@@ -76,7 +77,7 @@ class Schedules:
                 raise NotFound(f"no task {name} on the board", "`wl board list`")
         config = settings.usable(self._context.folders.home, repo.root).config
         state = ScheduleState(
-            workers=request.get("workers") or DEFAULT_WORKERS,
+            workers=min(request.get("workers") or DEFAULT_WORKERS, _MOST_WORKERS),
             only=wanted,
             pipeline=request.get("pipeline", ""),
             driver=request.get("driver", "") or config.driver,
@@ -117,7 +118,7 @@ class Schedules:
                 raise Conflict("no board is being worked off here", "`wl run` begins that")
             paused = SchedulePaused(paused=request["paused"])
             writing.emit(paused, repo=repo.id, subject=core_jobs.subject(known.id))
-            running = len(_running(writing.connection, repo.id))
+            running = len(_open_runs(writing.connection, repo.id))
             return {"job": known.id, "paused": request["paused"], "running": running}
 
         return IntentDraft(repo.id, None, prepare)
@@ -151,7 +152,8 @@ class Schedules:
         file: BoardFile | None,
         said: str,
     ) -> None:
-        running = _running(writing.connection, repo.id)
+        open_runs = _open_runs(writing.connection, repo.id)
+        running = [state.task.id for state in open_runs]
         if file is None or said:
             work.keep_in(writing, running=len(running), waiting=0, blocked=[], problem=said)
             return
@@ -160,6 +162,7 @@ class Schedules:
             plans=file.plans,
             waits=state.waits,
             running=running,
+            at_work=sum(state.stage not in run.UNLANDED for state in open_runs),
             workers=state.workers,
             only=state.only,
         )
@@ -234,10 +237,10 @@ def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict
     }
 
 
-def _running(connection: sa.Connection, repo: RepoId) -> list[str]:
-    """The tasks that have an open run."""
+def _open_runs(connection: sa.Connection, repo: RepoId) -> list[RunState]:
+    """The runs that are not over."""
     found = job_rows.listed(connection, repo=repo, status="open")
-    return [str(job.state["task"]["id"]) for job in found if job.kind == run.KIND.name]
+    return [convert(job.state, RunState) for job in found if job.kind == run.KIND.name]
 
 
 def _board(repo: Repo) -> BoardFile:

@@ -59,6 +59,8 @@ _COMMIT = (
 )
 """Commits what is there, if anything; where nobody has an identity, as the agent."""
 _COMMITS_WITHIN = 120.0
+_RESTS = (State.PAUSED, State.RATE_LIMITED, State.ASKING)
+"""States in which an agent waits for somebody, or for a limit to be over."""
 PLANS = ".windlass/plans"
 _LARGEST_PLAN = 256 << 10
 
@@ -109,6 +111,7 @@ class RunSteps:
                 lambda _: [],
                 lambda work: {"uid": work.data["uid"]},
             ),
+            Operation(core.LOOK, (), lambda _: [], _rests),
             Operation(
                 core.CLOSE,
                 (
@@ -151,7 +154,7 @@ class RunSteps:
     def _stop_last(self, work: RunningIntent) -> None:
         """Ends what ran before; an agent that a person has paused is left as it is."""
         agent = self._live(work)
-        rests = work.data["again"] and agent.state in (State.PAUSED, State.RATE_LIMITED)
+        rests = work.data["again"] and agent.state in _RESTS
         work.keep(was=agent.session, rests=rests, session=agent.session)
         if not rests and agent.session:
             self._life.stop(agent)
@@ -290,6 +293,11 @@ class RunSteps:
 
     def _live(self, work: RunningIntent) -> Agent:
         return still_live(self._context, Uid(work.data["uid"]))
+
+
+def _rests(work: RunningIntent) -> dict[str, Any]:
+    agent = work.read(partial(rows.agent, uid=Uid(work.data["uid"])))
+    return {"rests": agent is not None and agent.state in _RESTS}
 
 
 def _plan(repo: Repo, task: str) -> str:

@@ -35,6 +35,7 @@ _STATES = {
     "preparing": "is being prepared",
     "beginning": "begins",
     "working": "works",
+    "looking": "works",
     "asking": "is asked for its result",
     "closing": "ends",
     "submitting": "is submitted",
