@@ -8,7 +8,7 @@ seed says how they fall.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import pytest
 from tests.daemon.gate import gate_ground
 from tests.daemon.gate.gate_ground import Killed
 from tests.daemon.landing.landing_ground import LandingGround
+from tests.daemon.landing.upstream_ground import UpstreamGround
 from tests.support.contexts import Turned, lent
 
 pytestmark = pytest.mark.slow
@@ -30,6 +31,7 @@ POINTS = [
         *("job.landing.advance", "job.gate.advance", "landing.try.try", "landing.try.finish"),
         *("gate.layer.make", "gate.check.run", "gate.check.finish"),
         *("landing.land.plan", "landing.land.apply", "landing.land.finish", "landing.stop.tell"),
+        *("landing.land.push", "landing.land.follow"),
     )
     for when in ("before", "after")
 ]
@@ -39,6 +41,9 @@ ENDED = {"landed", "rejected", "conflict"}
 
 class Storm:
     """A repository, its person, and the authors of changes; what ought to become of each."""
+
+    foreign = "person: "
+    """How the subjects of commits begin that went past the queue."""
 
     def __init__(self, ground: LandingGround, clock: Turned, seed: int) -> None:
         self.ground = ground
@@ -186,14 +191,18 @@ class Storm:
         assert {line.split()[-1] for line in status} == self.edits
         assert len(self._proven()) <= len([s for s in states.values() if s == "landed"])
 
+    def line(self, shown: str) -> str:
+        """The target's own line, since the beginning."""
+        return self.ground.git("log", "--first-parent", shown, f"{self.base}..main")
+
     def _proven(self) -> list[str]:
         """The commits of ours on main's own line, each of which has a green verdict."""
-        said = self.ground.git("log", "--first-parent", "--format=%H %T %s", f"{self.base}..main")
+        said = self.line("--format=%H %T %s")
         ours = []
         for commit, tree, subject in (line.split(" ", 2) for line in said.splitlines()):
-            if subject.startswith("person: "):
+            if subject.startswith(self.foreign):
                 names = self.ground.git("show", "--format=", "--name-only", commit).splitlines()
-                assert names == [subject.removeprefix("person: ")]
+                assert names == [subject.removeprefix(self.foreign)]
                 continue
             known = self.ground.prove(tree)
             assert (known["outcome"], known["cached"]) == ("passed", True), subject
@@ -201,18 +210,41 @@ class Storm:
         return ours
 
 
-@pytest.fixture
-def ground(tmp_path: Path) -> Iterator[tuple[LandingGround, Turned]]:
+class RemoteStorm(Storm):
+    """The target is a remote's branch: what goes past the queue is pushed by somebody else."""
+
+    foreign = "theirs: "
+
+    def __init__(self, ground: UpstreamGround, clock: Turned, seed: int) -> None:
+        super().__init__(ground, clock, seed)
+        self.upstream = ground
+        ground.begin_remote()
+
+    def person_commits(self) -> None:
+        """Somebody pushes to the target."""
+        self.upstream.commit_upstream(f"{self._next('own')}.txt")
+
+    def line(self, shown: str) -> str:
+        """The remote's own line."""
+        self.upstream.git("fetch", "-q", "origin")
+        return self.upstream.remote("log", "--first-parent", shown, f"{self.base}..main")
+
+
+FILES = {"check.sh": CHECK, "notes.txt": "notes\n", ".windlass/config.toml": CONFIG}
+
+
+@pytest.fixture(params=[Storm, RemoteStorm])
+def begin(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[int], Storm]]:
     """Main is green."""
-    clock = Turned()
+    clock, kind = Turned(), request.param
+    where = UpstreamGround if kind is RemoteStorm else LandingGround
     with lent(clock) as context:
-        files = {"check.sh": CHECK, "notes.txt": "notes\n", ".windlass/config.toml": CONFIG}
-        yield gate_ground.make_as(LandingGround, context, tmp_path / "shop", files), clock
+        made = gate_ground.make_as(where, context, tmp_path / "shop", FILES)
+        yield lambda seed: kind(made, clock, seed)
 
 
-def ride(ground: tuple[LandingGround, Turned], seed: int, *, steps: int) -> None:
+def ride(storm: Storm, seed: int, *, steps: int) -> None:
     """One storm, from its beginning to the end of all that it began."""
-    storm = Storm(*ground, seed)
     try:
         for _ in range(steps):
             storm.step()
@@ -225,14 +257,14 @@ def ride(ground: tuple[LandingGround, Turned], seed: int, *, steps: int) -> None
 
 @pytest.mark.parametrize("seed", [0, 4])
 def test_in_a_short_storm_main_moves_only_to_what_was_proven(
-    ground: tuple[LandingGround, Turned], seed: int
+    begin: Callable[[int], Storm], seed: int
 ) -> None:
-    ride(ground, seed, steps=20)
+    ride(begin(seed), seed, steps=20)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_in_a_long_storm_main_moves_only_to_what_was_proven(
-    ground: tuple[LandingGround, Turned], seed: int
+    begin: Callable[[int], Storm], seed: int
 ) -> None:
-    ride(ground, seed, steps=50)
+    ride(begin(seed), seed, steps=50)

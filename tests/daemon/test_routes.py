@@ -67,6 +67,13 @@ CALLERS = {
     "gate": "both",
     "gate.run": "person",
     "gate.wait": "person",
+    "run": "person",
+    "run.pause": "person",
+    "runs": "both",
+    "runs.wait": "person",
+    "task": "both",
+    "task.drop": "person",
+    "task.retry": "person",
     "landings": "both",
     "listen": "person",
     "log": "both",
@@ -120,6 +127,7 @@ LOGIN = ("agents have nothing to do with what they are logged in with", ASK)
 TRUST = ("agents do not accept what people are asked", ASK)
 HOOKS = ("agents do not install hooks for a person", ASK)
 KEPT = ("agents do not look into trash and archive", ASK)
+RUN = ("agents do not have the board worked off", "ask the person: wl run")
 GATE = (
     "agents do not run the gate itself",
     "run its commands in your workspace: `wl gate` shows them",
@@ -146,6 +154,7 @@ SAID = {
     "jobs": ("agents do not look into the works", ASK),
     "gate.run": GATE,
     "gate.wait": GATE,
+    **dict.fromkeys(("run", "run.pause", "runs.wait", "task.drop", "task.retry"), RUN),
     "listen": (
         "notices are for the person, and agents do not listen for them",
         "end your turn with WAITING: what is said to you comes by itself",

@@ -12,7 +12,7 @@ from windlass.api.wire.request import AnyRequest, Place, Whole, Word, Words
 class RunRequest(AnyRequest):
     """Has the board worked off; where that goes on already, with these workers and tasks too."""
 
-    workers: NotRequired[Annotated[int, msgspec.Meta(ge=1, le=1000)]]
+    workers: NotRequired[Whole]
     pipeline: NotRequired[Place]
     driver: NotRequired[Word]
     live: NotRequired[bool]

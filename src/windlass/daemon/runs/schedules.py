@@ -38,6 +38,7 @@ from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 DEFAULT_WORKERS = 4
+_MOST_WORKERS = 1000
 
 
 class _Round(NamedTuple):
@@ -76,7 +77,7 @@ class Schedules:
                 raise NotFound(f"no task {name} on the board", "`wl board list`")
         config = settings.usable(self._context.folders.home, repo.root).config
         state = ScheduleState(
-            workers=request.get("workers") or DEFAULT_WORKERS,
+            workers=min(request.get("workers") or DEFAULT_WORKERS, _MOST_WORKERS),
             only=wanted,
             pipeline=request.get("pipeline", ""),
             driver=request.get("driver", "") or config.driver,
