@@ -109,7 +109,7 @@ class Services:
         self.delivery = Delivery(context)
         self.fetcher = CommitFetcher(context)
         self.submissions = Submissions(context, self.jobs, self.fetcher)
-        self.judgements = Judgements(context)
+        self.judgements = Judgements(context, self.submissions)
         upstreams = Upstreams(context)
         requests = PullRequests(context, self.jobs, upstreams, self._forge)
         self.landing_undos = LandingUndos(context, self.submissions)

@@ -45,7 +45,7 @@ class LandingGround(GateGround):
         """Starts a daemon in the place of the one before."""
         super().start_daemon()
         self.submissions = Submissions(self.context, self.jobs, CommitFetcher(self.context))
-        self.judgements = Judgements(self.context)
+        self.judgements = Judgements(self.context, self.submissions)
         upstreams = Upstreams(self.context)
         requests = PullRequests(self.context, self.jobs, upstreams, self._forge)
         self.intents.add(

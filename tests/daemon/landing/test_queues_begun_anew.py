@@ -44,3 +44,16 @@ def test_what_waited_lands_with_what_is_proposed_next(ground: LandingGround) -> 
     assert ground.states() == {
         "landed": "landed", "base": "landed", "top": "landed", "gone": "dropped", "new": "landed",
     }  # fmt: skip
+
+
+def test_a_person_who_tries_one_again_has_the_queue_back(ground: LandingGround) -> None:
+    """It says that it waits, and nothing would ever become of it."""
+    ground.commit({"m0.py": "m = 0\n"}, branch="mine")
+    name = ground.submit("mine")
+    set_aside(ground)
+    ground.start_daemon()
+    ground.settle()
+    assert ground.states() == {"mine": "queued"}
+    ground.judge("change.retry", name)
+    ground.settle()
+    assert ground.states() == {"mine": "landed"}

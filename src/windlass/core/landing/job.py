@@ -66,13 +66,15 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in a change, a verdict or the end of an effect, and says what is done next."""
     decision = _advance(shapes.convert(data, LandingState), news)
     state = decision.state
-    if not state["red"] or state["busy"] or state["looks"] or decision.wake_at is not None:
+    if not state["red"] or state["busy"] or state["look"] or decision.wake_at is not None:
         return decision
     wake_at = news.at + _LOOK_AGAIN
     return decision._replace(state={**state, "wake_at": wake_at}, wake_at=wake_at)
 
 
 def _advance(state: LandingState, news: News) -> Decision:
+    if news.kind == jobs.BEGUN:
+        return _next(state)
     if news.kind == ChangeQueued.kind:
         return _next(_queued(state, news.data))
     if news.kind == ChangeStopped.kind:
@@ -114,17 +116,19 @@ def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
 
 def _looking(state: LandingState) -> Decision:
     """Goes on, and has a target looked at that was red: somebody may have mended it by hand."""
-    if not state.red or state.looks:
+    if not state.red or state.look:
         return _next(state)
-    state = msgspec.structs.replace(state, looks=True)
+    state = msgspec.structs.replace(state, look=state.sequence + 1)
     return _next(state, Effect(RECOVER, {"target": state.target, "red": state.red}))
 
 
 def _looked(state: LandingState, effect: dict[str, Any]) -> Decision:
     """Nothing halts any more, or another tip does, or nobody knows yet."""
+    if effect["number"] != state.look:
+        return _decided(state)
     result = effect.get("result") or {}
     red = result.get("red", state.red) if effect["status"] == "done" else state.red
-    return _next(msgspec.structs.replace(state, looks=False, red=red))
+    return _next(msgspec.structs.replace(state, look=0, red=red))
 
 
 def _landed_late(state: LandingState, result: dict[str, Any]) -> Decision:
@@ -376,7 +380,8 @@ def _next(state: LandingState, *first: Effect) -> Decision:
     if decision.land:
         return _do(state, LAND, tried=_kept_try(state, decision.land))
     if decision.reject or decision.hold:
-        state = msgspec.structs.replace(state, red=state.tip if _red_tip(state) else state.red)
+        if _red_tip(state) is not None:
+            state = msgspec.structs.replace(state, red=state.tip, look=0)
         return _stop(state, _sent_back(state, decision))
     if decision.start:
         groups = [list(group) for group in decision.start]

@@ -72,8 +72,8 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """A push of which nobody knows whether the remote took it: before all else it is settled."""
     red: str = ""
     """The tip on which landing halts: not green by itself, or nobody can say whether it is."""
-    looks: bool = False
-    """Whether it is being looked whether the target is green by now."""
+    look: int = 0
+    """The effect that looks whether the target is green by now; what began earlier says nothing."""
     misses: int = 0
     """How often in a row the remote could not be reached, or nobody told of a stop."""
     wake_at: float | None = None

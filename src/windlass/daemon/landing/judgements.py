@@ -21,6 +21,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import gate_changes, queues, views
+from windlass.daemon.landing.submissions import Submissions
 from windlass.git import gate_trees
 from windlass.store import changes as rows
 from windlass.store.store import Writing
@@ -31,8 +32,9 @@ Judge = Callable[[Writing, Change, str], None]
 class Judgements:
     """The operations `approve`, `block`, `drop` and `change.retry`."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, submissions: Submissions) -> None:
         self._context = context
+        self._submissions = submissions
 
     def operations(self) -> tuple[Operation, ...]:
         """Each is done as soon as it is recorded, but for an approval that accepts lines."""
@@ -73,6 +75,10 @@ class Judgements:
                     f"{change.id} has another revision than the one that you looked at",
                     f"look again: wl diff {change.id}",
                 )
+            # One that was set aside lands nothing, and nobody would know.
+            is_anew = self._submissions.begin_queue(writing, repo, change.target)
+            if is_anew and kind == "change.retry" and change.state in OPEN:
+                return {"change": change.id}
             if lines:
                 if change.head != found.head:
                     raise Conflict(f"{change.id} has another revision by now", "look again")

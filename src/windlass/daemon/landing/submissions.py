@@ -172,15 +172,17 @@ class Submissions:
         )
         rows.add(writing, _dated(draft, writing))
 
-    def begin_queue(self, writing: Writing, repo: RepoId, target: str) -> None:
-        """Begins the job that lands changes on a branch, unless there is one.
+    def begin_queue(self, writing: Writing, repo: RepoId, target: str) -> bool:
+        """Begins the job that lands changes on a branch; False where there is one already.
 
         What waited in one that was set aside waits in this one.
         """
         kind = landing_job.KIND.name
-        if job_rows.about(writing.connection, repo=repo, kind=kind, subject=target) is None:
-            begun = landing_job.begun(target, queues.waiting(writing.connection, repo, target))
-            self._jobs.begin(writing, kind, repo=repo, subject=target, state=begun)
+        if job_rows.about(writing.connection, repo=repo, kind=kind, subject=target) is not None:
+            return False
+        begun = landing_job.begun(target, queues.waiting(writing.connection, repo, target))
+        self._jobs.begin(writing, kind, repo=repo, subject=target, state=begun)
+        return True
 
     def put(
         self, writing: Writing, change: Change, *, needs: tuple[ChangeId, ...] | None = None
