@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.cli.told import FOX, NO_CHANGES, NOTHING, Told, no_change
 
-from windlass.cli import landed
+from windlass.cli import change_wait, landed
 from windlass.cli.commands import (
     block,
     config,
@@ -453,3 +453,15 @@ def test_who_blocks_a_change_reads_what_they_said(capsysbinary: Capture) -> None
     said = capsysbinary.readouterr().out.decode()
     assert "  blocked: no\n  next: wl approve c7\n" in said
     assert REVIEW not in said
+
+
+def test_who_waits_without_a_terminal_is_told_what_for(capsysbinary: Capture) -> None:
+    """Once, and beside the output; then it is waited for as long as it takes."""
+    waiting = {**CHANGE, "why": "origin cannot be read"}
+
+    def answer(request: dict[str, Any]) -> Any:
+        return waiting if "seconds" in request else LANDED
+
+    call = Told(merge, "mine", **{"change.wait": answer})
+    assert change_wait.wait(call, CHANGE) == LANDED
+    assert capsysbinary.readouterr().err == b"wl: c7 waits: origin cannot be read\n"
