@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from windlass.api import calls
 from windlass.cli.main import main
 from windlass.core import config_layers, toml_text
 from windlass.core.errors import Unavailable
+from windlass.project import folder
 
 KANBAN = """\
 # Kanban
@@ -329,6 +331,14 @@ def test_where_there_is_none_it_says_so(
         (".ralph/config.json", '{"agents": {"a": 3, "security-audit": {"max_turns": 0}}}'),
         (".ralph/config.json", '{"agents": {"plan-mode": {"result_mappings": {"FIX": 1}}}}'),
         (".ralph/config.json", "\ud800"),
+        (".ralph/config.json", '{"model": "\\ud800"}'),
+        (".ralph/config.json", '{"agents": {"plan-mode": {"max_turns": 99999999999999999999}}}'),
+        (".ralph/config.json", '{"agents": {"plan-mode": {"max_turns": 9999999999}}}'),
+        (".ralph/pipeline.json", '{"name": "\\udfff", "steps": [{"id": "a", "agent": "worker"}]}'),
+        (".ralph/pipeline.json", '{"steps": [{"id": "a", "agent": "worker", "max": 1e999}]}'),
+        (".multiclaude/config", 'model: "\\ud800"'),
+        (".ittybitty.json", '{"prompts": {"worker": "\\ud800"}}'),
+        (".ittybitty.json", '{"maxAgents": 99999999999999999999}'),
         (".ralph/config.json", '{"agents": {"A b": {"max_turns": 3}, "all": {"max_turns": 3}}}'),
         (".ralph/config.json", '{"agents": {"plan-mode": {"model": "\\u0000", "mode": "x"}}}'),
         (".ralph/kanban.md", "\0\udcff"),
@@ -461,3 +471,47 @@ def test_what_was_written_before_an_error_is_said(
     assert "symbolic link" in said
     assert "written before that: " in said
     assert "kanban.md" in said
+
+
+def test_only_what_is_wanted_is_read(
+    ralph: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        with (ralph / "logs" / f"{number}.log").open("wb") as file:
+            file.truncate(4 << 20)
+    read: list[str] = []
+    plain = folder.read
+
+    def noted(path: str) -> bytes:
+        read.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(folder, "read", noted)
+    assert ".ralph/logs/: 21 files that mean nothing here" in left(data(capsys, "import", "ralph"))
+    assert not [path for path in read if path.endswith(".log")]
+    assert [path for path in read if path.endswith("kanban.md")]
+
+
+def test_names_and_git_files_that_mean_nothing_are_sentences(
+    ralph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in (b"plans/\xff.md", b"pipelines/\xff.json"):
+        Path(os.fsdecode(os.fsencode(ralph) + b"/" + name)).write_text("{}")
+    assert "its name is no UTF-8 text" in left(data(capsys, "import", "ralph"))
+    (tmp_path / ".git").rename(tmp_path / "git")
+    (tmp_path / ".git").write_text("gitdir: a\0b\n")
+    reply = data(capsys, "import", "ralph", code=3)
+    assert f"{tmp_path / '.git'} names no folder" in reply["error"]["message"]
+
+
+def test_branches_are_not_looked_for_through_links(
+    ralph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ralph.exists()
+    heads, out = tmp_path / ".git" / "refs" / "heads", tmp_path / "out"
+    heads.rename(out)
+    (out / "far-TASK-003").write_text("")
+    heads.symlink_to(out)
+    branches = data(capsys, "import", "ralph")["branches"]
+    assert "far-TASK-003" not in [branch["branch"] for branch in branches]
+    assert branches

@@ -27,8 +27,8 @@ from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName
 from windlass.core.roles import SHIPPED
 
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-Size = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
+Size = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 Seconds = Annotated[float, msgspec.Meta(gt=0)]
 Usd = Annotated[float, msgspec.Meta(ge=0, le=1_000_000_000)]
 

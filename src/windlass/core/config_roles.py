@@ -17,8 +17,8 @@ from windlass.core.errors import UserError
 from windlass.core.ids import RoleName, role_name
 from windlass.core.roles import SHIPPED, STEP_ALIASES, STEPS, USUAL, WIDER, Traits
 
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-Size = Annotated[int, msgspec.Meta(ge=0)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
+Size = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 
 
 class Tools(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

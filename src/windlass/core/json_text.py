@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from windlass.core.errors import ConfigError
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_LONE = re.compile("[\ud800-\udfff]")
+_LARGEST = (1 << 63) - 1
 _SHOWN = 60
 _MOST = 50
 
@@ -41,7 +43,7 @@ def read(data: bytes, name: str) -> Any:
             f"{name} is no UTF-8 text (byte {error.start})", "save it as UTF-8"
         ) from None
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ConfigError(
             f"{name} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}",
@@ -51,6 +53,27 @@ def read(data: bytes, name: str) -> Any:
         raise ConfigError(f"{name} is nested without end", "nothing needs so many levels") from None
     except ValueError as error:
         raise ConfigError(f"{name} is no JSON: {error}", "mend it") from None
+    for problem in _unusable(value):
+        raise ConfigError(f"{name}: {problem.path}: {problem.what}", problem.remedy)
+    return value
+
+
+def _unusable(value: Any) -> Iterator[Problem]:
+    """What JSON can say and no file or number here can hold, wherever it stands."""
+    waiting = [("$", value)]
+    while waiting:
+        path, held = waiting.pop()
+        if isinstance(held, dict):
+            for name in held:
+                if _LONE.search(name):
+                    yield Problem(path, f"the key {name!a} has half of a character", "mend it")
+            waiting += [(key(path, name), below) for name, below in held.items()]
+        elif isinstance(held, list):
+            waiting += [(f"{path}[{place}]", below) for place, below in enumerate(held)]
+        elif isinstance(held, str) and _LONE.search(held):
+            yield Problem(path, f"{kind(held)} has half of a character", "mend that escape")
+        elif isinstance(held, int | float) and not -_LARGEST <= held <= _LARGEST:
+            yield Problem(path, f"{kind(held)} is out of range", "write a smaller number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+
+from windlass.core.errors import ConfigError
 
 _MOST = 64 << 10
+_MOST_BRANCHES = 10_000
 _HEAD = re.compile(rb"ref: refs/heads/(.+)\n?")
 _PACKED = re.compile(rb"^[0-9a-f]{40,64} refs/heads/(.+)$", re.MULTILINE)
 
@@ -31,7 +35,14 @@ def _git_folder(tree: str) -> str:
     said = _read(path).decode("utf-8", "surrogateescape")
     if not said.startswith("gitdir: "):
         return ""
-    return os.path.normpath(os.path.join(tree, said.removeprefix("gitdir: ").rstrip("\n")))
+    return _named(path, tree, said.removeprefix("gitdir: ").rstrip("\n"))
+
+
+def _named(file: str, folder: str, said: str) -> str:
+    """The folder that one of git's files names."""
+    if "\0" in said:
+        raise ConfigError(f"{file} names no folder: it has a NUL in it", "mend it: `git status`")
+    return os.path.normpath(os.path.join(folder, said))
 
 
 def branch(tree: str) -> str:
@@ -45,15 +56,25 @@ def branches(tree: str) -> list[str]:
     git = _git_folder(tree)
     if not git:
         return []
-    common = _read(os.path.join(git, "commondir")).decode("utf-8", "surrogateescape").strip()
-    git = os.path.normpath(os.path.join(git, common)) if common else git
-    heads = os.path.join(git, "refs", "heads")
-    found = [
-        os.path.relpath(os.path.join(place, name), heads)
-        for place, _, names in os.walk(heads)
-        for name in names
-        if not name.endswith(".lock")
-    ]
+    file = os.path.join(git, "commondir")
+    common = _read(file).decode("utf-8", "surrogateescape").strip()
+    git = _named(file, git, common) if common else git
+    found = list(_loose(os.path.join(git, "refs", "heads")))
     packed = _PACKED.findall(_read(os.path.join(git, "packed-refs"), 8 << 20))
-    found += [name.decode("utf-8", "surrogateescape") for name in packed]
+    found += [name.decode("utf-8", "surrogateescape") for name in packed[:_MOST_BRANCHES]]
     return sorted(set(found))
+
+
+def _loose(heads: str) -> Iterator[str]:
+    """The branches that have a file each: no link is followed, and the number is bounded."""
+    if os.path.islink(heads) or os.path.islink(os.path.dirname(heads)):
+        return
+    count = 0
+    for place, folders, names in os.walk(heads):
+        count += len(folders) + len(names)
+        if count > _MOST_BRANCHES:
+            return
+        for name in names:
+            path = os.path.join(place, name)
+            if not name.endswith(".lock") and not os.path.islink(path):
+                yield os.path.relpath(path, heads)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from windlass.core.errors import NotFound, WindlassError
@@ -17,6 +17,7 @@ from windlass.project import folder, git_files
 
 _MOST_FILES = 2_000
 _LARGEST = 4 << 20
+_TOGETHER = 64 << 20
 _WORKERS = f"{ralph.FOLDER}/workers"
 _NOT_READ = frozenset({"workers", "worktrees", "agents", "archive", ".git", "node_modules"})
 """Folders that are work and logs: agents of ittybitty's, workers of Wiggum's."""
@@ -43,7 +44,8 @@ def read(which: str, path: str) -> Source:
     if not there:
         raise NotFound(f"no {names[0]} in {project}", "name the project that has it")
     skipped: list[tuple[str, str]] = []
-    held = dict(_files(project, there, skipped, deep=which != "multiclaude"))
+    reads = {"ralph": ralph, "ittybitty": ittybitty, "multiclaude": multiclaude}[which].reads
+    held = dict(_files(project, there, skipped, reads, deep=which != "multiclaude"))
     if which == "ralph":
         spaces = dict(_workspaces(project))
         workers = {name: git_files.branch(space) for name, space in spaces.items()}
@@ -65,17 +67,22 @@ def _project(path: str, names: tuple[str, ...]) -> str:
 
 
 def _files(
-    project: str, names: list[str], skipped: list[tuple[str, str]], *, deep: bool
+    project: str,
+    names: list[str],
+    skipped: list[tuple[str, str]],
+    reads: Callable[[str], bool],
+    *,
+    deep: bool,
 ) -> Iterator[tuple[str, bytes]]:
-    """The plain files of these names and below them, by their paths in the project."""
-    waiting, count = sorted(names, reverse=True), 0
+    """The plain files of these names and below them, by their paths; read are those wanted."""
+    waiting, count, together = sorted(names, reverse=True), 0, 0
     while waiting:
         name = waiting.pop()
         full = os.path.join(project, name)
         try:
             mode = os.lstat(full).st_mode
-            if stat.S_ISLNK(mode):
-                skipped.append((name, "it is a symbolic link, and links are not followed"))
+            if why := _unfit(name, mode):
+                skipped.append((name if _is_text(name) else ascii(name), why))
             elif stat.S_ISDIR(mode):
                 if deep and os.path.basename(name) in _NOT_READ:
                     if name != _WORKERS:
@@ -84,18 +91,38 @@ def _files(
                     continue
                 below = sorted(os.listdir(full), reverse=True)
                 waiting += [os.path.join(name, one) for one in below]
-            elif not stat.S_ISREG(mode):
-                skipped.append((name, "it is no plain file"))
-            elif os.stat(full).st_size > _LARGEST:
-                skipped.append((name, f"it has more than {_LARGEST >> 20} MiB"))
             elif (count := count + 1) > _MOST_FILES:
                 skipped.append((name, f"there are more than {_MOST_FILES} files"))
+                return
+            elif not reads(name):
+                yield name, b""
+            elif (size := os.lstat(full).st_size) > _LARGEST:
+                skipped.append((name, f"it has more than {_LARGEST >> 20} MiB"))
+            elif (together := together + size) > _TOGETHER:
+                skipped.append((name, f"with it there are more than {_TOGETHER >> 20} MiB"))
                 return
             else:
                 yield name, folder.read(full)
         except (OSError, WindlassError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             skipped.append((name, f"it cannot be read: {reason}"))
+
+
+def _unfit(name: str, mode: int) -> str:
+    """Why nothing with this name and mode is read; nothing if it may be."""
+    if not _is_text(name):
+        return "its name is no UTF-8 text"
+    if stat.S_ISLNK(mode):
+        return "it is a symbolic link, and links are not followed"
+    return "" if stat.S_ISDIR(mode) or stat.S_ISREG(mode) else "it is no plain file"
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _workspaces(project: str) -> Iterator[tuple[str, str]]:
@@ -106,7 +133,7 @@ def _workspaces(project: str) -> Iterator[tuple[str, str]]:
     for name in sorted(os.listdir(workers)):
         worker = os.path.join(workers, name)
         space = os.path.join(worker, "workspace")
-        if _is_folder(worker) and _is_folder(space):
+        if _is_text(name) and _is_folder(worker) and _is_folder(space):
             yield name, space
 
 

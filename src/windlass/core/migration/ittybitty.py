@@ -27,6 +27,11 @@ _HERE = {
 }
 
 
+def reads(path: str) -> bool:
+    """Whether what a file holds is wanted, and not only that it is there."""
+    return path == FILE or (path.startswith(PROMPTS) and path.endswith(".md"))
+
+
 def read(files: Files) -> Findings:
     """What ittybitty's configuration says, and its prompts."""
     found = Findings()

@@ -21,7 +21,7 @@ _NAMES = {
     "REVIEW.md": "review",
 }
 _COMMANDS = re.compile(r"\bmulticlaude [a-z-]")
-_LINE = re.compile(r"[ \t]*([A-Za-z][\w.-]*)[ \t]*[=:][ \t]*(.*?)[ \t]*")
+_LINE = re.compile(r"([A-Za-z][\w.-]*)[ \t]*[=:](.*)")
 _HERE = {
     "merge_queue": "the queue is no agent here: it is always there (`wl queue`)",
     "mq": "the queue is no agent here: it is always there (`wl queue`)",
@@ -29,6 +29,11 @@ _HERE = {
     "ps": "pull requests are followed by the queue: `wl config set landing.mode pr`",
     "track": "what lands is what was submitted: `wl submit`",
 }
+
+
+def reads(path: str) -> bool:
+    """Whether what a file holds is wanted, and not only that it is there."""
+    return path in CONFIGS or path.endswith(".md")
 
 
 def read(files: Files) -> Findings:
@@ -80,15 +85,16 @@ def _table(held: bytes, path: str) -> dict[str, Any]:
     for number, line in enumerate(held.decode("utf-8", "replace").splitlines(), start=1):
         if not line.strip() or line.lstrip()[0] in "#[":
             continue
-        entry = _LINE.fullmatch(line)
+        entry = _LINE.fullmatch(line.strip(" \t"))
         if entry is None:
             raise ConfigError(f"{path}:{number}: {line.strip()!r} is no `key: value`", "mend it")
-        found[entry[1]] = _value(entry[2])
+        found[entry[1]] = _value(entry[2].strip(" \t"), f"{path}:{number}")
     return found
 
 
-def _value(text: str) -> Any:
+def _value(text: str, where: str) -> Any:
     try:
-        return json.loads(text)
+        json.loads(text)
     except (ValueError, RecursionError):
         return text.strip("'\"")
+    return json_text.read(text.encode(), where)

@@ -40,6 +40,20 @@ _ELSEWHERE = {
 }
 
 
+def reads(path: str) -> bool:
+    """Whether what a file holds is wanted, and not only that it is there."""
+    name = path.removeprefix(f"{FOLDER}/")
+    return (
+        name in (_BOARD, _CONFIG, _AGENTS)
+        or _is_pipeline(name)
+        or _PLAN.fullmatch(name) is not None
+    )
+
+
+def _is_pipeline(name: str) -> bool:
+    return name == "pipeline.json" or (name.startswith("pipelines/") and name.endswith(".json"))
+
+
 def read(
     files: Files, *, branches: Collection[str] = (), workers: Mapping[str, str] | None = None
 ) -> Findings:
@@ -57,7 +71,7 @@ def read(
         found.leave(f"{FOLDER}/{_BOARD}", "there is none")
     _agents(found, _configured(found, held), held)
     for path in sorted(held):
-        if path == "pipeline.json" or (path.startswith("pipelines/") and path.endswith(".json")):
+        if _is_pipeline(path):
             _pipeline(found, path, held[path])
         elif _PLAN.fullmatch(path):
             found.write(path, held[path], f"{FOLDER}/{path}")
