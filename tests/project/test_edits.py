@@ -427,20 +427,21 @@ def test_an_editor_that_writes_into_what_we_have_taken_is_heard(
 ) -> None:
     theirs = f"{BOARD}a note\n"
     plain = edits._exchange  # noqa: SLF001 - the moment between two steps of one change
-    opened = []
+    first = [True]
 
     def trade(one: str, other: str) -> bool:
-        if not opened:
-            opened.append(board.open("r+"))
-            traded = plain(one, other)
-            opened.append(threading.Timer(0.05, late))
-            opened[1].start()
-            return traded
-        return plain(one, other)
+        if not first:
+            return plain(one, other)
+        first.clear()
+        file = board.open("r+")
 
-    def late() -> None:
-        with opened[0] as file:
-            file.write(theirs)
+        def late() -> None:
+            with file:
+                file.write(theirs)
+
+        traded = plain(one, other)
+        threading.Timer(0.05, late).start()
+        return traded
 
     monkeypatch.setattr(edits, "_exchange", trade)
     assert marked(board, "AA-1", "=")
