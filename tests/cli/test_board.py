@@ -363,3 +363,38 @@ def test_an_order_that_changes_what_tasks_say_is_not_written(
     assert main(["board", "sort"]) == 3
     assert "line 8: a comment begins here" in capsys.readouterr().err
     assert board.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("board", "list", "no\nwl: such"),
+        ("board", "show", "no\nwl: such"),
+        ("board", "mark", "no\nwl: such", "x"),
+        ("board", "mark", "API-001", "x", "--file", "no\nwl: such"),
+        ("plan", "no\nwl: such"),
+        ("pipeline", "show", "no\nwl: such"),
+        ("pipeline", "show", "broken\nwl: such"),
+        ("pipeline", "roles", "no\nwl: such"),
+        ("pipeline", "show", "--svg", "broken\nwl: such"),
+        ("dev", "lifecycle", "check", "broken\nwl: such"),
+        ("board", "list", "-C", "no\nwl: such"),
+    ],
+)
+def test_a_name_makes_no_line_of_its_own(
+    words: tuple[str, ...], board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (board.parent.parent / "broken\nwl: such").write_text("{")
+    assert main([*words]) not in (0, 1)
+    assert "\nwl: such" not in capsys.readouterr().err
+
+
+def test_of_a_pipeline_that_tasks_name_no_more_is_asked_than_whether_it_is_there(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (board.parent / "pipelines").mkdir()
+    with (board.parent / "pipelines" / "big.json").open("wb") as file:
+        file.truncate(33 << 20)
+    board.write_text(BOARD.replace("API-001, API-002", "API-001\n  - Pipeline: big"))
+    found = data(capsys, "board", "validate")["problems"]
+    assert [problem for problem in found if problem["kind"] == "pipeline"] == []

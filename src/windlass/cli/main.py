@@ -86,7 +86,9 @@ def _command(entry: CommandEntry, rest: list[str]) -> int:
         try:
             os.chdir(args.directory)
         except OSError as error:
-            raise UserError(f"cannot go to {args.directory}: {error.strerror}") from None
+            raise UserError(
+                f"cannot go to {printable_line(args.directory)}: {error.strerror}"
+            ) from None
     return int(module.run(Call(args)) or 0)
 
 

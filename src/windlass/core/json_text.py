@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from windlass.core.errors import ConfigError
+from windlass.core.printable import printable_line
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SHOWN = 60
@@ -39,19 +40,22 @@ def read(data: bytes, name: str) -> Any:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{name} is no UTF-8 text (byte {error.start})", "save it as UTF-8"
+            f"{printable_line(name)} is no UTF-8 text (byte {error.start})", "save it as UTF-8"
         ) from None
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ConfigError(
-            f"{name} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}",
+            f"{printable_line(name)} is no JSON: {error.msg} in line {error.lineno}, "
+            f"column {error.colno}",
             "mend it there",
         ) from None
     except RecursionError:
-        raise ConfigError(f"{name} is nested without end", "nothing needs so many levels") from None
+        raise ConfigError(
+            f"{printable_line(name)} is nested without end", "nothing needs so many levels"
+        ) from None
     except ValueError as error:
-        raise ConfigError(f"{name} is no JSON: {error}", "mend it") from None
+        raise ConfigError(f"{printable_line(name)} is no JSON: {error}", "mend it") from None
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -94,5 +98,7 @@ def require(problems: Iterable[Problem], name: str) -> None:
     if len(errors) > _MOST:
         lines.append(f"and {len(errors) - _MOST} more")
     if len(lines) == 1:
-        raise ConfigError(f"{name}: {lines[0]}", "")
-    raise ConfigError("\n  ".join([f"{name} has {len(errors)} problems", *lines]), "")
+        raise ConfigError(f"{printable_line(name)}: {lines[0]}", "")
+    raise ConfigError(
+        "\n  ".join([f"{printable_line(name)} has {len(errors)} problems", *lines]), ""
+    )

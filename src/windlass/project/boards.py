@@ -12,6 +12,7 @@ from windlass.core.board import edits as board_edits
 from windlass.core.board import parser
 from windlass.core.board.board import Board
 from windlass.core.errors import NotFound, UserError
+from windlass.core.printable import printable_line
 from windlass.project import edits, folder
 from windlass.project.folder_lock import Remark
 
@@ -44,7 +45,10 @@ def read(named: str | None = None) -> BoardFile:
         return BoardFile("stdin", parser.parse(boards.text_of(data)), folder.find())
     path = path_of(named)
     if named is None and not os.path.lexists(path):
-        raise NotFound(f"there is no board {path}", "`wl board add` makes one, with its first task")
+        raise NotFound(
+            f"there is no board {printable_line(path)}",
+            "`wl board add` makes one, with its first task",
+        )
     return BoardFile(path, parser.parse(boards.text_of(folder.read(path))), folder.beside(path))
 
 
@@ -63,7 +67,9 @@ def change(
     def changed(was: bytes | None) -> bytes:
         if was is None:
             if not make:
-                raise NotFound(f"there is no board {path}", "`wl board add` makes one")
+                raise NotFound(
+                    f"there is no board {printable_line(path)}", "`wl board add` makes one"
+                )
             was = board_edits.EMPTY.encode()
         return boards.bytes_of(edit(parser.parse(boards.text_of(was))))
 

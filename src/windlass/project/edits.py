@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from windlass.core.errors import ConfigError, Conflict
+from windlass.core.printable import printable_line
 from windlass.project import folder as folders
 from windlass.project import folder_lock, writers
 from windlass.project.folder_lock import Remark
@@ -53,11 +54,13 @@ def change(path: str, edit: Edit, *, remark: Remark | None = None) -> bool:
                 _replace(path, was, now, edit)
         except FileNotFoundError:
             raise Conflict(
-                f"{path} was deleted meanwhile", "nothing was written; put it back, and try again"
+                f"{printable_line(path)} was deleted meanwhile",
+                "nothing was written; put it back, and try again",
             ) from None
         except OSError as error:
             raise ConfigError(
-                f"{path} cannot be written: {error.strerror}", "nothing was changed; mend that"
+                f"{printable_line(path)} cannot be written: {error.strerror}",
+                "nothing was changed; mend that",
             ) from None
         return True
 
@@ -67,14 +70,16 @@ def _make(path: str, now: bytes) -> None:
         try:
             os.link(fresh, path)  # unlike a rename, it replaces nothing
         except FileExistsError:
-            raise Conflict(f"{path} was made meanwhile", "try again") from None
+            raise Conflict(f"{printable_line(path)} was made meanwhile", "try again") from None
 
 
 def _replace(path: str, was: bytes, now: bytes, edit: Edit) -> None:
     """Puts the new file in place, and again where somebody else saved in between."""
     mode = stat.S_IMODE(os.lstat(path).st_mode)
     if not mode & 0o222 or not os.access(path, os.W_OK):
-        raise ConfigError(f"{path} is read-only", f"chmod u+w {path}")
+        raise ConfigError(
+            f"{printable_line(path)} is read-only", f"chmod u+w {printable_line(path)}"
+        )
     for _ in range(_TRIES):
         with _written(path, was, now, mode) as fresh:
             if not _exchange(fresh, path):
@@ -88,7 +93,9 @@ def _replace(path: str, was: bytes, now: bytes, edit: Edit) -> None:
                 _put_back(fresh, path, now)
         was = _require(path, _settled(path))
         now = edit(was)
-    raise Conflict(f"somebody else keeps writing {path}", "try again when they are done")
+    raise Conflict(
+        f"somebody else keeps writing {printable_line(path)}", "try again when they are done"
+    )
 
 
 def _put_back(fresh: str, path: str, ours: bytes) -> None:
@@ -125,8 +132,8 @@ def _read(path: str) -> bytes | None:
         return None
     if stat.S_ISLNK(mode):
         raise ConfigError(
-            f"{path} is a symbolic link, and nothing is written through links",
-            f"name the file itself: {os.path.realpath(path)}",
+            f"{printable_line(path)} is a symbolic link, and nothing is written through links",
+            f"name the file itself: {printable_line(os.path.realpath(path))}",
         )
     return folders.read(path)
 
@@ -166,7 +173,8 @@ def _clear(path: str) -> None:
             continue
         if not found[3] and _digest(folders.read(place)) not in found.groups():
             raise Conflict(
-                f"{place} holds what was saved into {path} when a change of ours was killed",
+                f"{printable_line(place)} holds what was saved into {printable_line(path)} "
+                "when a change of ours was killed",
                 "compare the two, keep what you want, and delete that file",
             )
         os.unlink(place)

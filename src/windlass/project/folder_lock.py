@@ -31,11 +31,12 @@ def held(folder: str, remark: Remark | None = None) -> Iterator[None]:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileExistsError, NotADirectoryError):
         raise ConfigError(
-            f"{folder} is no folder, and nothing can be written into it", "move it away"
+            f"{printable_line(folder)} is no folder, and nothing can be written into it",
+            "move it away",
         ) from None
     except OSError as error:
         raise ConfigError(
-            f"cannot use the folder {folder}: {error.strerror}", "mend that"
+            f"cannot use the folder {printable_line(folder)}: {error.strerror}", "mend that"
         ) from None
     try:
         _wait(descriptor, folder, remark)
@@ -57,7 +58,7 @@ def _require_no_links(folder: str) -> None:
     for path in reversed(inside):
         if os.path.islink(path):
             raise ConfigError(
-                f"{path} is a symbolic link, and nothing is written through links",
+                f"{printable_line(path)} is a symbolic link, and nothing is written through links",
                 "put a folder in its place",
             )
 
@@ -69,7 +70,7 @@ def _wait(descriptor: int, folder: str, remark: Remark | None) -> None:
         waited = time.monotonic() - began
         if waited > _PATIENCE:
             raise Conflict(
-                f"{_holder(descriptor)} has held {folder} for {waited:.0f} s",
+                f"{_holder(descriptor)} has held {printable_line(folder)} for {waited:.0f} s",
                 "nothing was written; end it, or try again when it is done",
             )
         if silent and remark is not None and waited > _SILENT:

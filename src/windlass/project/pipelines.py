@@ -14,6 +14,7 @@ from windlass.core.board.tasks import ID
 from windlass.core.errors import NotFound, UserError, WindlassError
 from windlass.core.pipeline import built_in, spec
 from windlass.core.pipeline.steps import Pipeline
+from windlass.core.printable import printable_line
 from windlass.project import folder, step_roles
 
 _STDIN = "-"
@@ -44,7 +45,7 @@ def _of_repository(named: str, windlass: str) -> tuple[bytes, str]:
         path = resources.files("windlass.data") / "pipelines" / f"{named}.json"
         return path.read_bytes(), f"the built-in pipeline {named}"
     raise NotFound(
-        f"no pipeline {named} in this repository",
+        f"no pipeline {printable_line(named)} in this repository",
         "name a file of JSON in it, or one that `wl pipeline list` shows",
     )
 

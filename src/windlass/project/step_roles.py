@@ -14,6 +14,7 @@ from windlass.core.errors import ConfigError, NotFound
 from windlass.core.pipeline import step_roles, steps
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline
+from windlass.core.printable import printable_line
 from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, RoleFile
 from windlass.project import folder
 
@@ -27,7 +28,7 @@ def names(windlass: str) -> list[str]:
 def find(name: str, windlass: str, *, configured: RoleSettings | None = None) -> StepRole:
     """A role by its name, or by what the ancestors called it."""
     if name not in names(windlass):
-        raise NotFound(f"no role {name}", f"there are {', '.join(names(windlass))}")
+        raise NotFound(f"no role {printable_line(name)}", f"there are {', '.join(names(windlass))}")
     return step_roles.define(
         name,
         shipped=_shipped(STEP_ALIASES.get(name, name)),
@@ -72,7 +73,7 @@ def _file(name: str, windlass: str) -> RoleFile | None:
     try:
         return roles.parse(folder.read(path).decode(), origin=path)
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is no UTF-8 text", "save it as UTF-8") from None
+        raise ConfigError(f"{printable_line(path)} is no UTF-8 text", "save it as UTF-8") from None
 
 
 def _own(windlass: str) -> set[str]:

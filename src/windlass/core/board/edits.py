@@ -22,6 +22,7 @@ from windlass.core.board.tasks import (
     Task,
 )
 from windlass.core.errors import Conflict, NotFound, UserError
+from windlass.core.printable import printable_line
 
 EMPTY = f"# Board\n\n## {parser.HEADING}\n"
 """A board without tasks."""
@@ -78,7 +79,8 @@ def require(board: Board, name: str) -> Task:
     if task is None:
         near = board.near(name)
         raise NotFound(
-            f"no task {name} on the board", f"did you mean {near}?" if near else "`wl board list`"
+            f"no task {printable_line(name)} on the board",
+            f"did you mean {near}?" if near else "`wl board list`",
         )
     return task
 
