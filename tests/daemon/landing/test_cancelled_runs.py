@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from functools import partial
 
-from tests.daemon.gate.gate_ground import CODE
+import pytest
+from tests.daemon.gate.gate_ground import CODE, Killed
 from tests.daemon.landing.landing_ground import LandingGround
 
 from windlass.core.gate import job as gate_job
@@ -83,3 +84,24 @@ def test_a_command_that_runs_is_ended_and_nothing_is_said_of_its_tree(
         check.join(0.05)
     ground.settle()
     assert (ground.verdicts(), open_runs(ground)) == (0, 0)
+
+
+@pytest.mark.parametrize("step", ["cancel.before", "cancel.after", "finish.before", "finish.after"])
+def test_a_daemon_that_dies_while_it_ends_a_run_is_followed_by_one_that_does(
+    ground: LandingGround, step: str
+) -> None:
+    """No run is left over, and none is ended that is needed."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.commit({"other.py": "other = 1\n"}, branch="other")
+    name = ground.submit("mine")
+    begin_check(ground)
+    ground.due.clear()
+    ground.judge("drop", name)
+    ground.dies_at = f"landing.cancel.{step}"
+    with pytest.raises(Killed):
+        ground.settle()
+    ground.start_daemon()
+    ground.submit("other")
+    ground.settle()
+    assert ground.states() == {"mine": "dropped", "other": "landed"}
+    assert open_runs(ground) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.daemon.gate.gate_ground import BROKEN, CODE
+from tests.daemon.gate.gate_ground import BROKEN, CODE, Killed
 from tests.daemon.landing.landing_ground import LandingGround
 from tests.support.contexts import Turned
 
@@ -87,3 +87,17 @@ def test_where_the_gate_could_not_run_on_the_target_that_is_what_is_said(
     ground.commit({".windlass/config.toml": SET})
     ground.prove()
     assert ground.states() == {"good": "landed"}
+
+
+@pytest.mark.parametrize("step", ["look.before", "look.after", "finish.before", "finish.after"])
+def test_a_daemon_that_dies_while_it_looks_is_followed_by_one_that_does(
+    halted: LandingGround, step: str
+) -> None:
+    """What was held goes on once."""
+    halted.commit(MENDED)
+    halted.dies_at = f"landing.recover.{step}"
+    with pytest.raises(Killed):
+        halted.prove()
+    halted.start_daemon()
+    halted.settle()
+    assert halted.states() == {"good": "landed"}

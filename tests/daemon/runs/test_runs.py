@@ -262,3 +262,23 @@ def test_who_waits_to_land_holds_no_worker_up(board: RunGround) -> None:
         board.commit(board.agent(f"tt-{number}"), {"AGENTS.md": f"steers {number}\n"})
         board.speak(f"tt-{number}", PASSED)
     assert list(board.markers().values()) == ["P", "P", " ", " ", " "]
+
+
+def test_all_that_is_in_the_way_is_told_at_once_before_any_agent_starts(board: RunGround) -> None:
+    """A role that nobody knows, a pipeline that is none: each a line, and nothing has begun."""
+    board.pipeline([{"id": "execution", "agent": "nobody"}])
+    pipelines = board.root / ".windlass" / "pipelines"
+    pipelines.mkdir()
+    (pipelines / "API-2.json").write_text("{")
+    with pytest.raises(ConfigError) as refused:
+        board.run()
+    assert "no role 'nobody'" in refused.value.message
+    assert "API-2.json" in refused.value.message
+    assert board.open_jobs("schedule") == 0
+    assert board.markers() == {"API-1": " ", "API-2": " "}
+
+
+def test_tasks_are_wanted_by_their_ids_in_any_case(board: RunGround) -> None:
+    """As everywhere else."""
+    board.run(tasks=["api-1"])
+    assert board.task("API-1")["state"] == "works"

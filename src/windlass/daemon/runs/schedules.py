@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.runs import PauseRunReply, PauseRunRequest, RunReply, RunRequest
 from windlass.core import jobs as core_jobs
 from windlass.core.config import Config
-from windlass.core.errors import ConfigError, Conflict, NotFound, WindlassError
+from windlass.core.errors import Conflict, WindlassError
 from windlass.core.events import ScheduleAsked, SchedulePaused
 from windlass.core.ids import RepoId, RoleName
 from windlass.core.pipeline import engine
@@ -30,8 +29,8 @@ from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import markers
-from windlass.project import boards, folder, pipelines, step_roles
+from windlass.daemon.runs import preflight
+from windlass.project import pipelines, step_roles
 from windlass.project.boards import BoardFile
 from windlass.store import jobs as job_rows
 from windlass.store.rows import Repo
@@ -67,34 +66,26 @@ class Schedules:
         """Checks what runs need, all of it at once; joins the schedule that goes on already."""
         scope = lookup.scope(self._context, caller, request)
         repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
-        gate = gates.landing(gates.read(self._context, repo))
-        gates.require_unsigned(self._context, repo)
-        board = _board(repo)
-        _require_sound(board)
-        wanted = tuple(request.get("tasks", []))
-        for name in wanted:
-            if name not in board.board.by_id:
-                raise NotFound(f"no task {name} on the board", "`wl board list`")
-        config = settings.usable(self._context.folders.home, repo.root).config
+        known = settings.usable(self._context.folders.home, repo.root)
         state = ScheduleState(
             workers=min(request.get("workers") or DEFAULT_WORKERS, _MOST_WORKERS),
-            only=wanted,
+            only=tuple(request.get("tasks", [])),
             pipeline=request.get("pipeline", ""),
-            driver=request.get("driver", "") or config.driver,
+            driver=request.get("driver", "") or known.config.driver,
             mode="live" if request.get("live") else "headless",
             enabled=tuple(request.get("enabled", [])),
         )
-        if state.pipeline:
-            pipelines.read(state.pipeline, str(Path(repo.root) / folder.NAME))
+        ready = preflight.require(self._context, repo, state, known.whole())
+        state, target = msgspec.structs.replace(state, only=ready.only), ready.gate.target.branch
 
         def prepare(writing: Writing) -> dict[str, Any]:
             known = job_rows.about(
                 writing.connection, repo=repo.id, kind="schedule", subject=schedule.SUBJECT
             )
             if known is not None:
-                asked = ScheduleAsked(workers=state.workers, tasks=wanted)
+                asked = ScheduleAsked(workers=state.workers, tasks=state.only)
                 writing.emit(asked, repo=repo.id, subject=core_jobs.subject(known.id))
-                return {"job": known.id, "joined": True, "target": gate.target.branch}
+                return {"job": known.id, "joined": True, "target": target}
             begun = self._jobs.begin(
                 writing,
                 "schedule",
@@ -102,7 +93,7 @@ class Schedules:
                 subject=schedule.SUBJECT,
                 state=schedule.begun(state),
             )
-            return {"job": begun.id, "joined": False, "target": gate.target.branch}
+            return {"job": begun.id, "joined": False, "target": target}
 
         return IntentDraft(repo.id, None, prepare)
 
@@ -134,8 +125,7 @@ class Schedules:
         )
         file, problem = None, ""
         try:
-            file = _board(repo)
-            _require_sound(file)
+            file = preflight.sound_board(repo)
         except WindlassError as error:
             problem = error.message
         self._context.store.write(
@@ -192,7 +182,9 @@ class Schedules:
         for name in chosen.start:
             copy = task_copy.of(file.board.by_id[name])
             try:
-                found = pipelines.chosen(name, file.folder, command_line=state.pipeline)
+                found = pipelines.chosen(
+                    name, file.folder, command_line=state.pipeline, config=config.pipeline
+                )
             except WindlassError as error:
                 problems.append(f"{name}: {error.message}")
                 continue
@@ -241,19 +233,3 @@ def _open_runs(connection: sa.Connection, repo: RepoId) -> list[RunState]:
     """The runs that are not over."""
     found = job_rows.listed(connection, repo=repo, status="open")
     return [convert(job.state, RunState) for job in found if job.kind == run.KIND.name]
-
-
-def _board(repo: Repo) -> BoardFile:
-    path = markers.board_of(repo)
-    if not os.path.lexists(path):
-        raise NotFound(f"there is no board {path}", "`wl board add` makes one, with its first task")
-    return boards.read(path)
-
-
-def _require_sound(file: BoardFile) -> None:
-    errors = file.board.errors
-    if errors:
-        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
-        raise ConfigError(
-            f"the board cannot be worked off: {errors[0]}{more}", "`wl board validate` lists them"
-        )

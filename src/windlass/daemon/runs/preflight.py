@@ -1,0 +1,153 @@
+"""What a board needs to be worked off, looked at before any agent starts, and told all at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from windlass import drivers
+from windlass.core.box_spec import Isolation, Network
+from windlass.core.config import Config, confinement
+from windlass.core.errors import ConfigError, NotFound, WindlassError
+from windlass.core.pipeline.steps import Inline, Pipeline
+from windlass.core.printable import printable_line
+from windlass.core.roles import USUAL
+from windlass.core.runs.schedule import ScheduleState
+from windlass.daemon.gate import gates
+from windlass.daemon.gate.gates import Gate
+from windlass.daemon.kernel import role_files
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.launch import boxes, session_request
+from windlass.daemon.runs import markers
+from windlass.daemon.spend import budgets
+from windlass.project import boards, pipelines
+from windlass.project.boards import BoardFile
+from windlass.store.rows import Repo
+
+T = TypeVar("T")
+_SHOWN = 20
+
+
+class Ready(NamedTuple):
+    """What was looked at, and is fine."""
+
+    gate: Gate
+    board: BoardFile
+    only: tuple[str, ...]
+    """The wanted tasks, as the board spells them."""
+
+
+def require(context: Context, repo: Repo, state: ScheduleState, config: Config) -> Ready:
+    """Refuses what could not be worked off, with everything that is in the way."""
+    problems: list[WindlassError] = []
+    gate = _tried(problems, lambda: gates.landing(gates.read(context, repo)))
+    _tried(problems, partial(gates.require_unsigned, context, repo))
+    _tried(problems, partial(budgets.refuse_spent, context, repo.id))
+    _tried(problems, partial(_require_driver, context, repo, state, config))
+    board = _tried(problems, partial(sound_board, repo))
+    only: tuple[str, ...] = ()
+    if board is not None:
+        only = _tried(problems, partial(_on_board, board, state.only)) or ()
+        for pipeline in _pipelines(problems, board, state, config):
+            _tried(problems, partial(_require_roles, repo, config, pipeline))
+    if gate is None or board is None or problems:
+        raise _together(problems)
+    return Ready(gate, board, only)
+
+
+def sound_board(repo: Repo) -> BoardFile:
+    """The board of a repository, where nothing is wrong with it."""
+    path = markers.board_of(repo)
+    if not os.path.lexists(path):
+        raise NotFound(f"there is no board {path}", "`wl board add` makes one, with its first task")
+    file = boards.read(path)
+    errors = file.board.errors
+    if errors:
+        more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+        raise ConfigError(
+            f"the board cannot be worked off: {errors[0]}{more}", "`wl board validate` lists them"
+        )
+    return file
+
+
+def _tried(problems: list[WindlassError], check: Callable[[], T]) -> T | None:
+    try:
+        return check()
+    except WindlassError as error:
+        problems.append(error)
+        return None
+
+
+def _require_driver(context: Context, repo: Repo, state: ScheduleState, config: Config) -> None:
+    """An agent CLI that is there, and that would not stop at a question."""
+    driver = drivers.get(state.driver)
+    driver.check()
+    isolation: Isolation
+    network: Network
+    isolation, network = confinement(config, USUAL)
+    draft = partial(
+        session_request.draft,
+        context,
+        state.driver,
+        mode=state.mode,
+        root=str(context.folders.workspaces),
+        config=config,
+    )
+    choice = boxes.choose(
+        wanted=isolation, network=network, driver=state.driver, draft=draft(boxed=True), repo=repo
+    )
+    if choice.level != "box":
+        driver.require_ready(draft())
+
+
+def _on_board(board: BoardFile, wanted: Iterable[str]) -> tuple[str, ...]:
+    """The tasks by their ids, in any case."""
+    known = {name.upper(): name for name in board.board.by_id}
+    missing = [name for name in wanted if name.upper() not in known]
+    if missing:
+        names = ", ".join(map(printable_line, missing))
+        raise NotFound(f"no task {names} on the board", "`wl board list`")
+    return tuple(known[name.upper()] for name in wanted)
+
+
+def _pipelines(
+    problems: list[WindlassError], file: BoardFile, state: ScheduleState, config: Config
+) -> Iterable[Pipeline]:
+    """The pipelines of the tasks that may be begun, each once."""
+    found: dict[str, Pipeline] = {}
+    broken: set[str] = set()
+    for task in file.board.tasks:
+        if file.board.finished(task) or task.marker == "N":
+            continue
+        try:
+            chosen = pipelines.chosen(
+                task.id, file.folder, command_line=state.pipeline, config=config.pipeline
+            )
+        except WindlassError as error:
+            if error.message not in broken:
+                problems.append(error)
+                broken.add(error.message)
+        else:
+            found.setdefault(chosen.origin, chosen.pipeline)
+    return found.values()
+
+
+def _require_roles(repo: Repo, config: Config, pipeline: Pipeline) -> None:
+    """Every role that its steps name."""
+    wanted = dict.fromkeys(step.agent for step in pipeline.steps)
+    for step in pipeline.steps:
+        inline = (each for each in step.on_result.values() if isinstance(each, Inline))
+        wanted |= dict.fromkeys(each.agent for each in inline)
+    for name in wanted:
+        role_files.find(config, repo.root, name)
+
+
+def _together(problems: list[WindlassError]) -> WindlassError:
+    if len(problems) == 1:
+        return problems[0]
+    lines = [f"  {error.message}" + f"; {error.hint}" * bool(error.hint) for error in problems]
+    more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    told = "\n".join([*lines[:_SHOWN], *more])
+    return ConfigError(f"the board cannot be worked off yet:\n{told}", "mend these, then: wl run")
