@@ -49,6 +49,12 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     lists: Mapping[str, Sequence[str]] = {}
 
 
+class MarkerChanged(Conflict):
+    """Somebody else has written another marker meanwhile."""
+
+    exit_code = 14
+
+
 def with_marker(board: Board, name: str, marker: str, *, was: str | None = None) -> str:
     """The board's text with another marker of one task: one letter changes.
 
@@ -61,7 +67,7 @@ def with_marker(board: Board, name: str, marker: str, *, was: str | None = None)
     if task.marker == marker:
         return board.text
     if was is not None and task.marker != was:
-        raise Conflict(
+        raise MarkerChanged(
             f"{name} is [{task.marker}] ({MARKERS[task.marker]}) on the board, not [{was}]",
             "somebody changed it meanwhile, and theirs stays: look at the board",
         )
@@ -89,11 +95,12 @@ def with_task(board: Board, new: NewTask) -> tuple[str, str]:
     end = "\r" if _carriage_returns(board) else ""
     block = [line + end for line in _lines_of(new, name)]
     lines = list(board.lines)
+    ended = not lines[-1].strip()
     if board.end is None:
         while lines and not lines[-1].strip():
             lines.pop()
         heading = [end, f"## {parser.HEADING}{end}", end]
-        return name, "\n".join([*_ended(lines, end), *heading, *block, ""])
+        return name, _joined([*_ended(lines, end), *heading, *block], ended=ended)
     inside = [task.last for task in board.tasks if task.last <= board.end]
     at = max(inside, default=0)
     if not at:
@@ -102,13 +109,18 @@ def with_task(board: Board, new: NewTask) -> tuple[str, str]:
             at -= 1
         block.insert(0, end)
     if at == len(lines):
-        return name, "\n".join([*_ended(lines, end), *block, ""])
+        return name, _joined([*_ended(lines, end), *block], ended=ended)
     if not inside and at < board.end and board.end < len(lines):
         block.append(end)
         while at < board.end and not lines[at].strip():
             del lines[at]
             board = msgspec.structs.replace(board, end=board.end - 1)
     return name, "\n".join([*lines[:at], *block, *lines[at:]])
+
+
+def _joined(lines: Sequence[str], *, ended: bool) -> str:
+    """A file of these lines, whose last one is ended where the last one was before."""
+    return "\n".join([*lines, ""]) if ended else "\n".join(lines).removesuffix("\r")
 
 
 def _ended(lines: Sequence[str], end: str) -> list[str]:
