@@ -342,3 +342,53 @@ def test_a_board_that_is_named_twice_is_no_request(
 def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     assert main([*words]) == 2
     return capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("## TASKS\n\n<!-- later\n", "line 3: a comment begins here"),
+        ("## TASKS\n\n```sh\nmake\n", "line 3: a fence of code begins here"),
+        ("<!-- notes\n", "line 1: a comment begins here"),
+    ],
+)
+def test_no_task_is_written_where_it_would_be_none(
+    text: str, line: str, board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board.write_text(text)
+    refused = main(["board", "add", "something"])
+    assert (refused, board.read_text()) == (3, text)
+    assert line in capsys.readouterr().err
+
+
+def test_a_title_that_finishes_other_tasks_is_not_written(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["board", "add", "see <!-- done: API-001 -->"]) == 3
+    assert "line 17: what would be written here" in capsys.readouterr().err
+    assert board.read_text() == BOARD
+
+
+@pytest.mark.parametrize("data_", [BOARD.encode("utf-16"), BOARD.encode() + b"caf\xe9\n"])
+def test_a_task_is_not_added_in_another_encoding(
+    data_: bytes, board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    board.write_bytes(data_)
+    assert main(["board", "add", "something"]) == 3
+    assert "this is no UTF-8 text" in capsys.readouterr().err
+    assert board.read_bytes() == data_
+    board.write_text(BOARD)
+    assert main(["board", "add", "caf\udce9"]) == 3
+    assert board.read_text() == BOARD
+
+
+def test_an_order_that_changes_what_tasks_say_is_not_written(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rest = "  - Priority: {}\n  - Dependencies: none\n"
+    text = f"## TASKS\n- [ ] **[AA-1]** a\n{rest.format('LOW')}"
+    text += f"- [ ] **[AA-2]** b\n{rest.format('HIGH')}  <!-- never closed\n"
+    board.write_text(text)
+    assert main(["board", "sort"]) == 3
+    assert "line 8: a comment begins here" in capsys.readouterr().err
+    assert board.read_text() == text

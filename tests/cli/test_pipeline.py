@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from windlass.cli.main import main
+from windlass.core.errors import NotFound, UserError
 
 ODD: dict[str, Any] = {
     "name": "odd",
@@ -250,3 +252,52 @@ def test_the_examples_of_the_pages_are_sound(capsys: pytest.CaptureFixture[str])
         (example,) = re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
         Path("example").write_text(example)
         assert data(capsys, *words, "example")["problems"] == []
+
+
+@pytest.mark.parametrize(
+    "said", ["-", "/dev/stdin", "../out.json", "ABOVE/out.json", "led", "no\0"]
+)
+@pytest.mark.parametrize("where", ["board", "config"])
+def test_a_file_names_no_pipeline_outside_of_its_repository(
+    where: str,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "out.json").write_text(json.dumps(ODD))
+    windlass = tmp_path / "repo" / ".windlass"
+    (windlass / "pipelines").mkdir(parents=True)
+    (windlass / "pipelines" / "led.json").symlink_to(tmp_path / "out.json")
+    said = said.replace("ABOVE", str(tmp_path))
+    if where == "board":
+        fields = f"  - Priority: LOW\n  - Dependencies: none\n  - Pipeline: {said}\n"
+        (windlass / "kanban.md").write_text(f"## TASKS\n- [ ] **[AA-1]** a\n{fields}")
+    else:
+        (windlass / "config.toml").write_text(f"pipeline = {json.dumps(said)}\n")
+    monkeypatch.chdir(windlass.parent)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(ODD).encode())))
+    refused = data(capsys, "pipeline", "show", "--task", "AA-1", code=NotFound.exit_code)
+    assert "no pipeline" in refused["error"]["message"]
+
+
+def test_a_file_may_name_a_pipeline_by_its_path_from_the_top(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    (tmp_path / ".windlass").mkdir()
+    (tmp_path / ".windlass" / "config.toml").write_text('pipeline = "below/odd.json"\n')
+    (below / "odd.json").write_text(json.dumps(ODD))
+    monkeypatch.chdir(below)
+    assert data(capsys, "pipeline", "show")["name"] == "odd"
+
+
+def test_a_task_that_is_asked_for_has_a_tasks_id(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "repo" / ".windlass" / "pipelines").mkdir(parents=True)
+    (tmp_path / "repo" / "o.json").write_text(json.dumps(ODD))
+    monkeypatch.chdir(tmp_path / "repo")
+    refused = data(capsys, "pipeline", "show", "--task", "../../o", code=UserError.exit_code)
+    assert "cannot be a task's id" in refused["error"]["message"]

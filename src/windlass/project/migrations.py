@@ -11,11 +11,11 @@ import stat
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from windlass.core import config, config_roles
 from windlass.core.errors import ConfigError, NotFound, WindlassError
 from windlass.core.migration import ittybitty, multiclaude, ralph
 from windlass.core.migration.findings import Findings
-from windlass.project import edits, folder, git_files
+from windlass.project import config_additions, edits, folder, git_files
+from windlass.project.config_additions import Merged
 
 _MOST_FILES = 2_000
 _LARGEST = 4 << 20
@@ -178,46 +178,10 @@ def _replace(path: str, was: bytes, held: bytes) -> str:
     return aside
 
 
-class Merged(NamedTuple):
-    """A configuration with what an import adds to it."""
-
-    text: str
-    added: dict[str, Any]
-    kept: dict[str, Any]
-    """Keys that say something else already."""
-
-
 def merged(windlass: str, settings: Mapping[str, Any]) -> Merged:
     """The repository's configuration with the keys that it does not have yet, and its comments."""
     path = os.path.join(windlass, _CONFIG)
-    return _merged(path, _was(path) or b"", settings)
-
-
-def _merged(path: str, was: bytes, settings: Mapping[str, Any]) -> Merged:
-    import tomlkit  # noqa: PLC0415 - nothing else here needs it, and it takes a while
-    from tomlkit.exceptions import TOMLKitError  # noqa: PLC0415
-
-    try:
-        document = tomlkit.parse(was.decode())
-    except (TOMLKitError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
-    has = config.flatten(document.unwrap())
-    added: dict[str, Any] = {}
-    kept: dict[str, Any] = {}
-    for key, value in settings.items():
-        if key in has:
-            if has[key] != value:
-                kept[key] = has[key]
-            continue
-        table: Any = document
-        *parents, last = key.split(".")
-        for part in parents:
-            table = table.setdefault(
-                part, tomlkit.table(is_super_table=part in config_roles.TABLES)
-            )
-        table[last] = value
-        added[key] = value
-    return Merged(tomlkit.dumps(document), added, kept)
+    return config_additions.merged(path, _was(path) or b"", settings)
 
 
 def configure(windlass: str, settings: Mapping[str, Any], *, dry_run: bool) -> Written:
@@ -225,5 +189,7 @@ def configure(windlass: str, settings: Mapping[str, Any], *, dry_run: bool) -> W
     path = os.path.join(windlass, _CONFIG)
     if not dry_run:
         _require_no_links(path)
-        edits.change(path, lambda was: _merged(path, was or b"", settings).text.encode())
+        edits.change(
+            path, lambda was: config_additions.merged(path, was or b"", settings).text.encode()
+        )
     return Written(path, "written")

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from windlass.core.board.board import text_of
 from windlass.core.board.parser import parse as parse_board
-from windlass.core.errors import NotFound, WindlassError
+from windlass.core.board.tasks import ID
+from windlass.core.errors import NotFound, UserError, WindlassError
 from windlass.core.pipeline import built_in, spec
 from windlass.core.pipeline.steps import Pipeline
 from windlass.project import folder, step_roles
@@ -27,29 +28,47 @@ class Chosen(NamedTuple):
 
 
 def data_of(named: str, windlass: str) -> tuple[bytes, str]:
-    """What is named holds, and what errors call it: a file, or a pipeline by its name."""
+    """What a person names holds, and what errors call it: a file, stdin, or a pipeline's name."""
     if named == _STDIN:
         return folder.short(sys.stdin.buffer.read(folder.LARGEST + 1), "stdin"), "stdin"
     if os.path.lexists(named) and not os.path.isdir(named):
         return folder.read(named), named
-    if os.sep not in named:
-        own = os.path.join(windlass, "pipelines", f"{named}.json")
-        if os.path.exists(own):
-            return folder.read(own), own
-        if named in built_in.NAMES:
-            path = resources.files("windlass.data") / "pipelines" / f"{named}.json"
-            return path.read_bytes(), f"the built-in pipeline {named}"
+    return _of_repository(named, windlass)
+
+
+def _of_repository(named: str, windlass: str) -> tuple[bytes, str]:
+    """What a file of the repository names holds: neither stdin nor anything outside of it."""
+    if own := _own_file(named, windlass):
+        return folder.read(own), own
+    if named in built_in.NAMES:
+        path = resources.files("windlass.data") / "pipelines" / f"{named}.json"
+        return path.read_bytes(), f"the built-in pipeline {named}"
     raise NotFound(
-        f"no pipeline {named}", "name a file of JSON, or one that `wl pipeline list` shows"
+        f"no pipeline {named} in this repository",
+        "name a file of JSON in it, or one that `wl pipeline list` shows",
     )
 
 
+def _own_file(named: str, windlass: str) -> str:
+    """The plain file of the repository that a name or a path from its top means; or nothing."""
+    top = os.path.dirname(windlass)
+    paths = [os.path.join(top, named)]
+    if os.sep not in named:
+        paths.append(os.path.join(windlass, "pipelines", f"{named}.json"))
+    for path in paths:
+        try:
+            real = os.path.realpath(path)
+            inside = os.path.commonpath([real, os.path.realpath(top)]) == os.path.realpath(top)
+        except ValueError:  # no path can be called that
+            continue
+        if inside and os.path.isfile(real):
+            return path
+    return ""
+
+
 def is_there(named: str, windlass: str) -> bool:
-    """Whether a pipeline is there that somebody names."""
-    try:
-        return bool(data_of(named, windlass)) if named != _STDIN else False
-    except WindlassError:
-        return False
+    """Whether a pipeline is there that a file of the repository names."""
+    return named in built_in.NAMES or bool(_own_file(named, windlass))
 
 
 def read(named: str, windlass: str) -> Pipeline:
@@ -60,10 +79,13 @@ def read(named: str, windlass: str) -> Pipeline:
 
 def chosen(task: str, windlass: str, *, command_line: str = "", config: str = "") -> Chosen:
     """The pipeline that a task goes through."""
+    if task and not ID.fullmatch(task):
+        raise UserError(f"{task!r} cannot be a task's id", "`wl board list` shows those there are")
     said = _said_by_board(task, windlass) if task else ""
     for source in built_in.sources(task, command_line=command_line, board=said, config=config):
         if source.name:
-            data, origin = data_of(source.name, windlass)
+            named = data_of if command_line else _of_repository
+            data, origin = named(source.name, windlass)
             return Chosen(spec.parse(data, origin), origin, source.why)
         path = os.path.join(windlass, source.file)
         if os.path.lexists(path):

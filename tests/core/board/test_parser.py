@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -302,3 +304,32 @@ def test_twenty_thousand_lines_and_a_chain_of_all_tasks_are_no_trouble() -> None
     found = checks.problems(parser.parse("\n".join(rows)))
     assert [problem.kind for problem in found] == ["cycle"]
     assert found[0].what.count("->") == 5000
+
+
+@pytest.mark.parametrize(
+    "line", ["## x{}y", "#{}#{}y", "  - A{}y", "  - Priority{}y", "- [ ]{}y", "  -{}y", "<!--{}y"]
+)
+def test_a_line_takes_no_more_time_than_its_length(line: str) -> None:
+    blanks = " " * 200_000
+    began = time.process_time()
+    parser.parse(f"## TASKS\n- [ ] **[AA-1]** one\n{line.format(blanks, blanks)}\n")
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("line", "counts"),
+    [
+        ("   ## TASKS", True),
+        ("## TASKS ##", True),
+        ("## TASKS\t#####  ", True),
+        ("##  TASKS", True),
+        ("##TASKS", False),
+        ("## TASKS##", False),
+        ("## TASKS # #", False),
+        ("    ## TASKS", False),
+        ("####### TASKS", False),
+    ],
+)
+def test_a_heading_is_what_markdown_says(line: str, counts: bool) -> None:
+    read = parser.parse(f"{line}\n- [ ] **[AA-1]** one\n  - Priority: LOW\n")
+    assert bool(read.tasks) == counts

@@ -31,7 +31,8 @@ from windlass.core.migration.commands import Pair
 from windlass.core.migration.findings import Branch
 from windlass.core.printable import printable_line
 from windlass.project import folder, migrations
-from windlass.project.migrations import Merged, Source, Written
+from windlass.project.config_additions import Merged
+from windlass.project.migrations import Source, Written
 
 EXAMPLES = ("wl import ralph --dry-run", "wl import ralph", "wl import ittybitty ../project")
 _COMMANDS = {

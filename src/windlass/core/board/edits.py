@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from windlass.core.board import parser
+from windlass.core.board import parser, soundness
 from windlass.core.board.board import Board
 from windlass.core.board.tasks import (
     FIELDS,
@@ -74,7 +74,8 @@ def with_marker(board: Board, name: str, marker: str, *, was: str | None = None)
     lines = list(board.lines)
     line = lines[task.line - 1]
     lines[task.line - 1] = line[:_BOX] + marker + line[_BOX + 1 :]
-    return "\n".join(lines)
+    marked = msgspec.structs.replace(task, marker=marker)
+    return soundness.require(board, "\n".join(lines), {name: marked}, line=task.line)
 
 
 def require(board: Board, name: str) -> Task:
@@ -90,8 +91,23 @@ def require(board: Board, name: str) -> Task:
 
 def with_task(board: Board, new: NewTask) -> tuple[str, str]:
     """The id of a new task, and the board's text with it after the last one."""
+    soundness.require_text(board)
     name = new.id or free_id(board, new.prefix)
     _require_sound(board, new, name)
+    task = _as_read(new, name)
+    text, line = _inserted(board, new, name)
+    return name, soundness.require(board, text, {name: task}, line=line)
+
+
+def _as_read(new: NewTask, name: str) -> Task:
+    """A new task as a board has it that holds nothing else."""
+    alone = parser.parse("\n".join([f"## {parser.HEADING}", *_lines_of(new, name)]))
+    soundness.require_text(alone)
+    return require(alone, name)
+
+
+def _inserted(board: Board, new: NewTask, name: str) -> tuple[str, int]:
+    """The board's text with a new task, and the line that this begins at."""
     end = "\r" if _carriage_returns(board) else ""
     block = [line + end for line in _lines_of(new, name)]
     lines = list(board.lines)
@@ -100,7 +116,7 @@ def with_task(board: Board, new: NewTask) -> tuple[str, str]:
         while lines and not lines[-1].strip():
             lines.pop()
         heading = [end, f"## {parser.HEADING}{end}", end]
-        return name, _joined([*_ended(lines, end), *heading, *block], ended=ended)
+        return _joined([*_ended(lines, end), *heading, *block], ended=ended), len(lines) + 1
     inside = [task.last for task in board.tasks if task.last <= board.end]
     at = max(inside, default=0)
     if not at:
@@ -109,13 +125,13 @@ def with_task(board: Board, new: NewTask) -> tuple[str, str]:
             at -= 1
         block.insert(0, end)
     if at == len(lines):
-        return name, _joined([*_ended(lines, end), *block], ended=ended)
+        return _joined([*_ended(lines, end), *block], ended=ended), at + 1
     if not inside and at < board.end and board.end < len(lines):
         block.append(end)
         while at < board.end and not lines[at].strip():
             del lines[at]
             board = msgspec.structs.replace(board, end=board.end - 1)
-    return name, "\n".join([*lines[:at], *block, *lines[at:]])
+    return "\n".join([*lines[:at], *block, *lines[at:]]), at + 1
 
 
 def _joined(lines: Sequence[str], *, ended: bool) -> str:
@@ -224,7 +240,8 @@ def ordered(board: Board, effective: Mapping[str, int]) -> str:
                 pieces.append((place.line - 1, place.last, block))
     for first, last, block in sorted(pieces, reverse=True):
         lines[first:last] = block
-    return "\n".join(lines)
+    line = min((first for first, _, _ in pieces), default=0) + 1
+    return soundness.require(board, "\n".join(lines), {}, line=line)
 
 
 def _ending(line: str, *, like: str) -> str:

@@ -21,7 +21,7 @@ from windlass.core.board.tasks import (
 ITEM = 4
 """Blanks before an item of a field's list."""
 _FIELD = 2
-_FIELD_LINE = re.compile(r"  - ([A-Za-z][^:]*?)[ \t]*:(?:[ \t]+(.*))?")
+_FIELD_BEGINS = "  - "
 _BULLET = re.compile(r"[ \t]*[-*+](?:[ \t]|$)")
 _BOX = re.compile(r"[ \t]*[-*+][ \t]+\[[^\]]?\](?:[ \t]|$)")
 _NAMED = re.compile(rf"[ \t]*(?:[-*+][ \t]+)?[*_]{{0,2}}({'|'.join(FIELDS)})[*_]{{0,2}}[ \t]*:")
@@ -37,6 +37,17 @@ def named(line: str) -> str:
     """The known field that a line is about, however it is written; or nothing."""
     found = _NAMED.match(line)
     return found[1] if found else ""
+
+
+def _field_of(line: str) -> tuple[str, str] | None:
+    """The name and the value of a line that is written as a field."""
+    if not line.startswith(_FIELD_BEGINS):
+        return None
+    name, colon, value = line.removeprefix(_FIELD_BEGINS).partition(":")
+    begins = name[:1]
+    if not colon or not (begins.isascii() and begins.isalpha()) or value[:1] not in ("", " ", "\t"):
+        return None
+    return name.rstrip(" \t"), value.strip()
 
 
 class _Said(msgspec.Struct):
@@ -90,8 +101,8 @@ class TaskLines:
     def take(self, line: str, number: int) -> None:
         """Takes an indented line that is not blank."""
         self._last = number
-        if line.startswith("  - ") and (field := _FIELD_LINE.fullmatch(line)):
-            self._field(field[1], (field[2] or "").strip(), number)
+        if field := _field_of(line):
+            self._field(*field, number)
             return
         indent, blanks = indent_of(line), line[: len(line) - len(line.lstrip())]
         name, bullet = named(line), _BULLET.match(line) is not None

@@ -16,7 +16,7 @@ from windlass.core.board.task_lines import INDENTED_TASK, TASK, faults, like_tas
 from windlass.core.board.tasks import Problem, Task
 
 HEADING = "TASKS"
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#*)?[ \t]*")
+_LOWEST_HEADING = 6
 _NO_TEXT = re.compile("[\udc80-\udcff]")
 _MOST_UNREADABLE = 5
 
@@ -28,6 +28,18 @@ def parse(text: str) -> Board:
     for number, line in enumerate(lines, start=1):
         reader.read(line.removesuffix("\r"), number)
     return reader.board(lines)
+
+
+def _heading_of(line: str) -> tuple[int, str] | None:
+    """A heading's level and title, without the hashes that may close it."""
+    bare = line.strip(" \t")
+    said = bare.lstrip("#")
+    level = len(bare) - len(said)
+    if level > _LOWEST_HEADING or said[:1] not in ("", " ", "\t"):
+        return None
+    title = said.strip()
+    above = title.rstrip("#")
+    return level, above.rstrip() if above[-1:] in (" ", "\t") else title
 
 
 class _Reader:
@@ -71,10 +83,10 @@ class _Reader:
             self._in_section(line, number)
 
     def _heading(self, line: str, number: int) -> bool:
-        heading = _HEADING.fullmatch(line)
+        heading = _heading_of(line)
         if heading is None:
             return False
-        level, title = len(heading[1]), (heading[2] or "").strip()
+        level, title = heading
         if level == 2:
             if self._section:
                 self._end = number - 1
