@@ -68,11 +68,13 @@ PIPELINE = {
 }  # fmt: skip
 
 
+def away(*_: Any, **__: Any) -> None:
+    """A daemon that cannot be reached."""
+    raise Unavailable("no daemon in this test", "")
+
+
 @pytest.fixture(autouse=True)
 def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def away(*_: Any, **__: Any) -> None:
-        raise Unavailable("no daemon in this test", "")
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("WINDLASS_HOME", str(tmp_path / "state"))
     monkeypatch.setattr(calls, "ask", away)
@@ -85,7 +87,7 @@ def git(*words: str) -> None:
 
 
 @pytest.fixture
-def ralph(tmp_path: Path) -> Path:
+def ralph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project of Chief Wiggum's, with a branch of one task and the work tree of another."""
     folder = tmp_path / ".ralph"
     for made in ("pipelines", "plans", "logs", "workers/worker-TASK-005-17"):
@@ -105,7 +107,13 @@ def ralph(tmp_path: Path) -> Path:
     git("branch", "task/TASK-0050-17")
     git("pack-refs", "--all")
     git("branch", "task/TASK-005-17")
+    monkeypatch.setattr(calls, "ask", all_kept)
     return folder
+
+
+def all_kept(_verb: str, *, paths: list[str], **_: Any) -> list[dict[str, Any]]:
+    """A daemon that keeps the work in every tree."""
+    return [{"path": path, "entry": f"entry-{n}", "problem": ""} for n, path in enumerate(paths)]
 
 
 def data(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> Any:
@@ -178,9 +186,10 @@ def test_what_came_over_can_be_simulated_and_its_agents_have_no_category(
 
 
 def test_work_on_branches_is_offered_and_what_could_not_be_kept_is_said(
-    ralph: Path, capsys: pytest.CaptureFixture[str]
+    ralph: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reply = data(capsys, "import", "ralph")
+    monkeypatch.setattr(calls, "ask", away)
+    reply = data(capsys, "import", "ralph", code=14)
     assert {(one["task"], one["branch"]) for one in reply["branches"]} == {
         ("TASK-003", "task/TASK-003-17"),
         ("TASK-005", "half/done"),
@@ -451,3 +460,92 @@ def test_links_are_not_followed_in_either_direction(
     Path(".windlass").rename("elsewhere")
     Path(".windlass").symlink_to("elsewhere")
     data(capsys, "import", "ralph", code=3)
+
+
+@pytest.mark.parametrize("link", [".ralph", ".ralph/workers", ".ralph/workers/w-TASK-001-1"])
+def test_no_link_on_the_way_to_a_workers_tree_is_followed(
+    link: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, out = tmp_path / "project", tmp_path / "out"
+    space = out / ".ralph" / "workers" / "w-TASK-001-1" / "workspace"
+    space.mkdir(parents=True)
+    (project / link).parent.mkdir(parents=True)
+    (project / link).symlink_to(out / link)
+    monkeypatch.setattr(calls, "ask", all_kept)
+    assert data(capsys, "import", "ralph", str(project))["trees"] == []
+
+
+def test_a_project_may_be_named_by_a_link_to_it(
+    ralph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ralph.exists()
+    link = tmp_path.parent / f"{tmp_path.name}-link"
+    link.symlink_to(tmp_path)
+    data(capsys, "import", "ralph", str(link))
+    assert Path(".windlass/kanban.md").exists()
+
+
+class Saver(Terminal):
+    """A person who answers yes while their editor saves the file that is asked about."""
+
+    def __init__(self, path: Path, *saved: str) -> None:
+        super().__init__("y\n" * 9)
+        self._path, self._saved = path, list(saved)
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+        """Saves, and then answers."""
+        if self._saved:
+            self._path.write_text(self._saved.pop(0))
+        return super().readline(size)
+
+
+def test_what_is_saved_while_it_is_asked_about_is_asked_about_again(
+    ralph: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ralph.exists()
+    mine = Path(".windlass/kanban.md")
+    mine.parent.mkdir()
+    mine.write_text("mine")
+    monkeypatch.setattr("sys.stdin", Saver(mine, "mine, and more", "mine, and still more"))
+    assert main(["import", "ralph"]) == 0
+    assert "## TASKS" in mine.read_text()
+    aside = [path.read_text() for path in mine.parent.glob("kanban.md.before-import*")]
+    assert aside == ["mine, and still more"]
+
+
+@pytest.mark.parametrize("blocked", ["plans", "config.toml", "roles/security-audit.md"])
+def test_nothing_is_written_where_one_of_the_files_cannot_be(
+    blocked: str, ralph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ralph.exists()
+    path = Path(".windlass") / blocked
+    path.parent.mkdir(parents=True)
+    path.mkdir() if path.suffix else path.write_text("no folder")
+    before = contents(Path(".windlass"))
+    reply = data(capsys, "import", "ralph", code=2 if path.suffix else 3)
+    assert blocked in reply["error"]["message"]
+    assert contents(Path(".windlass")) == before
+    assert not Path(".windlass/kanban.md").exists()
+
+
+def test_what_was_written_before_an_error_is_said(
+    ralph: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = Path(".windlass/plans/TASK-004.md")
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+
+    class Swapper(Terminal):
+        """A person who answers yes and puts a link there."""
+
+        def readline(self, size: int = -1, /) -> str:  # type: ignore[override]
+            mine.unlink()
+            mine.symlink_to(ralph / "kanban.md")
+            return super().readline(size)
+
+    monkeypatch.setattr("sys.stdin", Swapper("y\n"))
+    assert main(["import", "ralph"]) == 3
+    said = capsys.readouterr().err
+    assert "symbolic link" in said
+    assert "written before that: " in said
+    assert "kanban.md" in said

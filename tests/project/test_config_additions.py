@@ -43,7 +43,8 @@ def test_a_merge_says_what_was_said_and_what_is_new_or_is_a_sentence(
         return
     assert said(found.text) == said(text) | found.added
     assert {*found.added, *found.kept} <= {*NEW}
-    assert found.text.count("# said") == text.count("# said")
+    kept = iter(found.text.splitlines())
+    assert all(line in kept for line in text.splitlines())
     if end == "\r\n" and end in text:
         assert found.text.count("\n") == found.text.count("\r\n")
 

@@ -38,7 +38,7 @@ def merged(path: str, held: bytes, settings: Mapping[str, Any]) -> Merged:
         return Merged(was, added, kept)
     for way in (_styled, _by_hand):
         now = way(was, added)
-        if now is not None and _says(now, {**has, **added}):
+        if now is not None and _holds(now, was) and _says(now, {**has, **added}):
             return Merged(_with_ends_of(was, now), added, kept)
     raise ConfigError(
         f"{path} is written in a way that {_blocked(has, added)} cannot be added to; it stays as "
@@ -65,6 +65,12 @@ def _says(text: str, wanted: Mapping[str, Any]) -> bool:
         return config.flatten(toml_text.read(text)) == wanted
     except ValueError:
         return False
+
+
+def _holds(now: str, was: str) -> bool:
+    """Whether every old line is there still, in its order: comments and empty tables as well."""
+    lines = iter(now.splitlines())
+    return all(line in lines for line in was.splitlines())
 
 
 def _blocked(has: Mapping[str, Any], added: Mapping[str, Any]) -> str:

@@ -1,25 +1,22 @@
-"""An ancestor's files in a project, and what is written into its `.windlass` folder for them.
+"""An ancestor's files in a project: read, and never changed.
 
-No link is followed, nothing of the ancestor's is changed, and no file of ours is written over
-unless whoever asked for it was asked: then the old one is kept beside it.
+No link below the project's folder is followed.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from windlass.core.errors import ConfigError, NotFound, WindlassError
+from windlass.core.errors import NotFound, WindlassError
 from windlass.core.migration import ittybitty, multiclaude, ralph
 from windlass.core.migration.findings import Findings
-from windlass.project import config_additions, edits, folder, git_files
-from windlass.project.config_additions import Merged
+from windlass.project import folder, git_files
 
 _MOST_FILES = 2_000
 _LARGEST = 4 << 20
-_CONFIG = "config.toml"
 _WORKERS = f"{ralph.FOLDER}/workers"
 _NOT_READ = frozenset({"workers", "worktrees", "agents", "archive", ".git", "node_modules"})
 """Folders that are work and logs: agents of ittybitty's, workers of Wiggum's."""
@@ -102,94 +99,16 @@ def _files(
 
 
 def _workspaces(project: str) -> Iterator[tuple[str, str]]:
+    """The work trees of workers, where no link is on the way to them."""
     workers = os.path.join(project, _WORKERS)
-    for name in sorted(os.listdir(workers)) if os.path.isdir(workers) else ():
-        space = os.path.join(workers, name, "workspace")
-        if os.path.isdir(space) and not os.path.islink(space):
+    if not (_is_folder(os.path.dirname(workers)) and _is_folder(workers)):
+        return
+    for name in sorted(os.listdir(workers)):
+        worker = os.path.join(workers, name)
+        space = os.path.join(worker, "workspace")
+        if _is_folder(worker) and _is_folder(space):
             yield name, space
 
 
-class Written(NamedTuple):
-    """What became of a file of ours."""
-
-    path: str
-    how: str
-    """`written`, `there` (the same already), `kept` (another one is there), or `replaced`."""
-    aside: str = ""
-    """Where the one lies that was replaced."""
-
-
-def write(
-    windlass: str, files: Mapping[str, bytes], may: Callable[[str], bool], *, dry_run: bool
-) -> Iterator[Written]:
-    """Writes files that are not there; `may` is asked about each that would be replaced."""
-    for name, held in sorted(files.items()):
-        path = os.path.join(windlass, *name.split("/"))
-        was = _was(path)
-        if was == held:
-            yield Written(path, "there")
-        elif was is None:
-            if not dry_run:
-                _new(path, held)
-            yield Written(path, "written")
-        elif dry_run or not may(path):
-            yield Written(path, "kept")
-        else:
-            yield Written(path, "replaced", _replace(path, was, held))
-
-
-def _was(path: str) -> bytes | None:
-    if not os.path.lexists(path):
-        return None
-    if os.path.islink(path):
-        raise ConfigError(
-            f"{path} is a symbolic link, and nothing is written through links", "move it away"
-        )
-    return folder.read(path)
-
-
-def _require_no_links(path: str) -> None:
-    for above in (os.path.dirname(os.path.dirname(path)), os.path.dirname(path)):
-        if os.path.islink(above):
-            raise ConfigError(
-                f"{above} is a symbolic link, and nothing is written through links", "move it away"
-            )
-
-
-def _new(path: str, held: bytes) -> None:
-    _require_no_links(path)
-
-    def fresh(was: bytes | None) -> bytes:
-        if was is not None:
-            raise ConfigError(f"{path} was made meanwhile", "import again")
-        return held
-
-    edits.change(path, fresh)
-
-
-def _replace(path: str, was: bytes, held: bytes) -> str:
-    aside = f"{path}.before-import"
-    number = 1
-    while os.path.lexists(aside):
-        number += 1
-        aside = f"{path}.before-import-{number}"
-    _new(aside, was)
-    edits.change(path, lambda _: held)
-    return aside
-
-
-def merged(windlass: str, settings: Mapping[str, Any]) -> Merged:
-    """The repository's configuration with the keys that it does not have yet, and its comments."""
-    path = os.path.join(windlass, _CONFIG)
-    return config_additions.merged(path, _was(path) or b"", settings)
-
-
-def configure(windlass: str, settings: Mapping[str, Any], *, dry_run: bool) -> Written:
-    """Writes into the configuration what it does not have, as it is at that moment."""
-    path = os.path.join(windlass, _CONFIG)
-    if not dry_run:
-        _require_no_links(path)
-        edits.change(
-            path, lambda was: config_additions.merged(path, was or b"", settings).text.encode()
-        )
-    return Written(path, "written")
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)

@@ -62,12 +62,32 @@ def test_it_can_be_brought_back_as_an_agents(workshop: Workshop) -> None:
     assert (Path(agent["workspace"]) / "new.py").read_text() == "half done"
 
 
+def test_only_what_is_in_the_repository_or_its_tree_is_kept(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    foreign = tmp_path / "foreign" / "secrets"
+    foreign.mkdir(parents=True)
+    (foreign / "key").write_text("secret")
+    workers = workshop.repo / ".ralph" / "workers"
+    workers.mkdir(parents=True)
+    (workers / "out").symlink_to(foreign.parent)
+    elsewhere = tmp_path / "elsewhere"
+    git(workshop.repo, "worktree", "add", "-q", "-b", "task/x", str(elsewhere))
+    paths = [foreign, workers / "out" / "secrets", workshop.repo / ".git" / "refs", elsewhere]
+    *refused, good = workshop.ask("foreign-work", paths=[*map(str, paths)])
+    assert [tree["entry"] for tree in refused] == [None] * 3
+    assert all("no work tree of" in tree["problem"] for tree in refused)
+    assert good["entry"]
+    (entry,) = workshop.ask("trash")
+    assert entry["id"] == good["entry"]
+
+
 def test_what_cannot_be_kept_is_said_and_keeps_nothing_else_from_it(
     workshop: Workshop, tmp_path: Path
 ) -> None:
     path = a_tree(workshop, "worker-TASK-001-17")
     gone = str(tmp_path / "gone")
-    odd = tmp_path / "***"
+    odd = workshop.repo / "***"
     odd.mkdir()
     found = workshop.ask("foreign-work", paths=[gone, "x", str(odd), str(path)])
     missing, relative, nameless, good = found

@@ -11,7 +11,8 @@ Tasks under way are reset; what is on their branches is offered for landing. Unc
 `.ralph/workers/*/workspace` is kept in the trash as well (`wl trash`), for which the daemon is
 asked: nothing else here needs it.
 
-Exit codes: 8 where there is no such folder, 14 where a file was left as it was and theirs differs.
+Exit codes: 8 where there is no such folder, 14 where a file was left as it was and theirs
+differs, or where work in their trees could not be kept.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ from windlass.core.migration import commands
 from windlass.core.migration.commands import Pair
 from windlass.core.migration.findings import Branch
 from windlass.core.printable import printable_line
-from windlass.project import folder, migrations
+from windlass.project import folder, import_targets, migrations
 from windlass.project.config_additions import Merged
-from windlass.project.migrations import Source, Written
+from windlass.project.import_targets import Written
+from windlass.project.migrations import Source
 
 EXAMPLES = ("wl import ralph --dry-run", "wl import ralph", "wl import ittybitty ../project")
 _COMMANDS = {
@@ -55,18 +57,31 @@ def run(call: Call) -> int:
     args = call.args
     source = migrations.read(args.ancestor, args.path)
     windlass = os.path.join(source.project, folder.NAME)
-    config = migrations.merged(windlass, source.found.settings)
-    asked = partial(_may, call)
-    files = [*migrations.write(windlass, source.found.files, asked, dry_run=args.dry_run)]
-    if config.added:
-        files.append(migrations.configure(windlass, config.added, dry_run=args.dry_run))
+    config = import_targets.merged(windlass, source.found.settings)
+    files = _written(call, windlass, source, config)
     kept = [] if args.dry_run else _salvaged(call, source)
     call.data(_data(call, source, files, config, kept))
     if not call.json:
         _say(call, source, files, config)
         _say_work(call, source, kept)
         _say_commands(call)
-    return _CONFLICT if any(file.how == "kept" for file in files) else 0
+    stays = any(file.how == "kept" for file in files) or any(tree["problem"] for tree in kept)
+    return _CONFLICT if stays else 0
+
+
+def _written(call: Call, windlass: str, source: Source, config: Merged) -> list[Written]:
+    """Asks and looks at everything, and then writes it; an error says what came before it."""
+    dry_run, may = call.args.dry_run, partial(_may, call)
+    targets = import_targets.targets(windlass, source.found.files, may, dry_run=dry_run)
+    files = [Written(target.path, target.how) for target in targets] if dry_run else []
+    try:
+        for file in () if dry_run else import_targets.write(targets, may):
+            files.append(file)  # noqa: PERF402 - an error in the middle must find these
+        if config.added:
+            files.append(import_targets.configure(windlass, config.added, dry_run=dry_run))
+    except WindlassError as error:
+        raise import_targets.said_after(error, files) from None
+    return files
 
 
 def _may(call: Call, path: str) -> bool:

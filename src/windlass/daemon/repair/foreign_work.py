@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import uuid
 from pathlib import Path
@@ -15,7 +16,7 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.repair import ForeignWorkRequest, KeptWork
 from windlass.core.config import role_settings
 from windlass.core.crew import Agent
-from windlass.core.errors import NotFound, UserError, WindlassError
+from windlass.core.errors import Denied, NotFound, UserError, WindlassError
 from windlass.core.ids import AgentId, agent_id
 from windlass.core.roles import USUAL
 from windlass.core.states import State
@@ -23,7 +24,7 @@ from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy import grants
-from windlass.git import repository, salvage, trash
+from windlass.git import repository, salvage, trash, workspace_state
 from windlass.store.rows import Repo
 
 HOW = "import"
@@ -50,13 +51,24 @@ class ForeignWork:
                 raise UserError(f"{path} is no absolute path", "name the whole of it")
             if not Path(path).is_dir():
                 raise NotFound(f"there is no folder {path}")
+            place = self._place(repo, path)
             return {
                 "path": path,
-                "entry": self._salvage(repo, _name(Path(path)), path),
+                "entry": self._salvage(repo, _name(Path(path)), place),
                 "problem": "",
             }
         except WindlassError as error:
             return {"path": path, "entry": None, "problem": error.message}
+
+    def _place(self, repo: Repo, path: str) -> str:
+        """Where a path leads, which must be this repository's: nothing else comes into its refs."""
+        git, place = repos.git(repo), os.path.realpath(path)
+        root, own = os.path.realpath(git.root), os.path.realpath(git.git_dir)
+        trees = {os.path.realpath(tree) for tree in workspace_state.admins(git).values()}
+        inside = place.startswith(root + os.sep) and place != own
+        if (inside and not place.startswith(own + os.sep)) or place in trees:
+            return place
+        raise Denied(f"{path} is {place}, which is no work tree of {repo.root} and not in it")
 
     def _salvage(self, repo: Repo, name: AgentId, path: str) -> str:
         git, now = repos.git(repo), self._context.clock.now()
