@@ -314,6 +314,7 @@ _KNOWN: dict[str, Callable[[_Position], list[str]]] = {
     "REV": _revisions,
     "SUBJECT": _subjects,
     "TASK": _tasks,
+    "TASK|AGENT|CHANGE": _proposed_or_tasks,
     "TASK|CHANGE|AGENT|BRANCH": _proposed_or_tasks,
     "TASK,…": _tasks,
     "WHOM": _recipients,

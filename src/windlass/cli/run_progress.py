@@ -54,7 +54,8 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
             why = f": {printable_line(event['why'])}" if event.get("why") else ""
             call.tell(f"{task}  {outcome}{at}{why}")
         case "task.unmarked":
-            call.tell(f"{task}  is [{event['marker']}]; {printable_line(event['why'])}")
+            why = printable_line(event["why"])
+            call.tell(f"{task}  could not be marked [{event['marker']}]: {why}")
 
 
 def _line(seen: dict[str, Any]) -> str:
@@ -65,6 +66,7 @@ def _line(seen: dict[str, Any]) -> str:
     bar = "█" * filled + "·" * (_BAR - filled)
     doing = [_doing(task) for task in tasks if not task["is_over"]]
     problem = f"  {printable_line(seen['problem'])}" if seen["problem"] else ""
+    problem = "  paused: wl resume run" if seen["paused"] else problem
     return f"{bar} {over}/{len(tasks)}  {'  '.join(doing)}{problem}"
 
 

@@ -30,7 +30,9 @@ def show(call: Call, task: dict[str, Any]) -> None:
     if run and run["agent"]:
         agent = printable_line(run["agent"])
         change = f", wl show {run['change']}" if run["change"] else ""
-        call.say(f"\n  next  wl look {agent}, wl diff {agent}, wl log {agent}{change}")
+        again = f"wl retry {task['task']}, " if run["state"] == "failed" else ""
+        look = "" if run["is_over"] else f"wl look {agent}, "
+        call.say(f"\n  next  {again}{look}wl log {agent}{change}")
 
 
 def say(call: Call, task: dict[str, Any]) -> None:

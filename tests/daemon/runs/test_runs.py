@@ -8,7 +8,7 @@ import pytest
 from tests.daemon.runs.run_ground import BOARD, RunGround
 from tests.support.workshop import git
 
-from windlass.core.errors import ConfigError, NotFound
+from windlass.core.errors import ConfigError, Conflict, NotFound, WindlassError
 
 PASSED = "<report>It is there.</report>\n<result>PASS</result>"
 
@@ -99,7 +99,6 @@ def test_a_red_change_goes_back_into_the_run_with_its_ticket(board: RunGround) -
     assert "test_adds" in told
     assert board.markers()["API-1"] == "P"
     board.commit(agent, {"calc.py": "def add(a, b):\n    return b + a\n"})
-    board.speak("api-1", PASSED)
     board.speak("api-1", PASSED)
     assert board.task("API-1")["state"] == "landed"
     assert board.markers()["API-1"] == "x"
@@ -282,3 +281,71 @@ def test_tasks_are_wanted_by_their_ids_in_any_case(board: RunGround) -> None:
     """As everywhere else."""
     board.run(tasks=["api-1"])
     assert board.task("API-1")["state"] == "works"
+
+
+def test_what_a_step_left_uncommitted_is_not_taken_back_by_one_that_only_looks(
+    board: RunGround,
+) -> None:
+    """It is committed under the name of the step that left it, and lands."""
+    looks = {"id": "look", "agent": "worker", "readonly": True}
+    board.pipeline([{"id": "execution", "agent": "worker"}, looks])
+    board.run()
+    (board.workspace("api-1") / "more.py").write_text("more = 1\n")
+    board.speak("api-1", PASSED)
+    (board.workspace("api-1") / "stray.py").write_text("stray = 1\n")
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "landed"
+    assert (board.root / "more.py").exists()
+    assert not (board.root / "stray.py").exists()
+    assert "API-1: execution" in git(board.root, "log", "--format=%s", "main")
+
+
+def test_an_answer_that_comes_before_the_question_is_recorded_counts(board: RunGround) -> None:
+    """The agent is quicker than the record that it was asked."""
+    board.run()
+    session = board.workshop.session(board.agent("api-1"))
+    session.hook("SessionStart", source="startup")
+    for said in ("No word of it.", "<result>FAIL</result>"):
+        session.hook("UserPromptSubmit", prompt="go on")
+        session.hook("Stop", last_assistant_message=said)
+    board.workshop.state(board.agent("api-1"))
+    board.settle()
+    assert board.task("API-1")["visits"][0]["result"] == "FAIL"
+
+
+def test_sessions_that_die_one_after_the_other_end_the_run(board: RunGround) -> None:
+    """With ever longer pauses between them; the reason has the last of what they said."""
+    board.run()
+    for number in range(1, 7):
+        agent = board.agent("api-1")
+        assert agent.session == number
+        board.workshop.session(agent).end(1, "no such flag")
+        board.workshop.state(agent)
+        board.settle()
+        board.later(100)
+    task = board.task("API-1")
+    assert task["state"] == "failed"
+    assert "6 times" in task["why"]
+
+
+def test_a_task_that_is_done_is_not_dropped(board: RunGround) -> None:
+    """Its mark stays, and so does what waits for it."""
+    board.run(tasks=["API-1"])
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    with pytest.raises(Conflict, match="is done"):
+        board.workshop.ask("task.drop", task="API-1")
+    assert board.markers()["API-1"] == "x"
+
+
+def test_a_task_that_waits_for_others_is_not_tried_once_more(board: RunGround) -> None:
+    """It begins by itself when they are done."""
+    with pytest.raises(Conflict, match="waits for API-1"):
+        board.workshop.ask("task.retry", task="API-2")
+
+
+def test_a_driver_that_nobody_knows_is_refused_at_once(board: RunGround) -> None:
+    """Before any task counts as being at work."""
+    with pytest.raises(WindlassError, match="nope"):
+        board.run(driver="nope")
+    assert board.markers()["API-1"] == " "

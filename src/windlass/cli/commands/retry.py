@@ -25,7 +25,7 @@ EXAMPLES = ("wl retry c12", "wl retry API-3", "wl retry api", "wl retry api --ba
 def arguments(parser: ArgumentParser) -> None:
     """Takes a change, or an agent that it is about, or its id."""
     parser.add_argument(
-        "agent", metavar="AGENT|CHANGE", help="or the id of what wl doctor --json shows"
+        "agent", metavar="TASK|AGENT|CHANGE", help="or the id of what wl doctor --json shows"
     )
     parser.add_argument("--back", action="store_true", help="give it up: take back what can be")
 

@@ -10,6 +10,7 @@ Exit codes: 0 all done, 10 some failed, 3 the board, a pipeline or the gate is b
 from __future__ import annotations
 
 import os
+import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -46,7 +47,7 @@ def run(call: Call) -> int:
         raise UserError(f"{args.max_workers} workers do nothing", "--max-workers 1 or more")
     wanted: dict[str, Any] = {
         "workers": args.max_workers,
-        "tasks": [name for name in (args.tasks or "").split(",") if name] or None,
+        "tasks": _tasks(args.tasks),
         "pipeline": os.path.abspath(args.pipeline) if _is_file(args.pipeline) else args.pipeline,
         "enabled": args.enable or None,
         **run_asked.driver(args.driver),
@@ -59,15 +60,25 @@ def run(call: Call) -> int:
     seen = call.ask("runs", after=before)
     if args.no_wait:
         call.data(seen)
-        call.tell("begun; `wl run` follows it")
+        call.tell("it is paused: wl resume run" if seen["paused"] else "begun; `wl run` follows it")
         return 0
     seen = run_progress.follow(call, {**seen, "at": before})
     if call.json:
-        output.write_json({"kind": "over", **seen})
+        kept = {name: said for name, said in seen.items() if name not in ("at", "events")}
+        output.write_json({"kind": "over", "at": time.time(), **kept})
     run_progress.table(call, seen)
     if seen["problem"]:
         return 3
-    return 10 if any(task["state"] != "landed" for task in seen["tasks"]) else 0
+    return 10 if any(task["state"] == "failed" for task in seen["tasks"]) else 0
+
+
+def _tasks(said: str | None) -> list[str] | None:
+    if said is None:
+        return None
+    names = [name.strip() for name in said.split(",") if name.strip()]
+    if not names:
+        raise UserError(f"--tasks {said!r} names none", "--tasks API-1,API-2")
+    return names
 
 
 def _is_file(name: str | None) -> bool:

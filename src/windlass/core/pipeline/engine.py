@@ -95,7 +95,8 @@ def reject(pipeline: Pipeline, state: State) -> State:
     """Where a run goes that had succeeded, and whose change was rejected.
 
     To the step that `on_reject` names; without one, to an inline `generic-fix` and then to the last
-    validating step. Neither asks for `max`: how often this may be is counted by `max_attempts`.
+    validating step, if there is one. Neither asks for `max`: how often this may be is counted by
+    `max_attempts`.
     """
     if state.outcome != "success":
         raise Internal(f"no change of {pipeline.name} can have been rejected yet")
@@ -163,7 +164,10 @@ def _after_inline(pipeline: Pipeline, state: State, place: int, result: str) -> 
     inline = _inline(step, state.handler)
     back = msgspec.structs.replace(state, handler="")
     if state.handler == REJECTED:
-        return back  # and the validating step runs, whatever its visits are
+        if step.readonly:
+            return back  # and the validating step runs, whatever its visits are
+        why = f"{step.id}:{inline.id} gave {result}"
+        return _over(back, "abort" if result == FAIL else "success", why)
     jump = inline.on_result.get(result, SELF)
     return _jump(pipeline, back, place, jump, f"{step.id}:{inline.id} gave {result}")
 

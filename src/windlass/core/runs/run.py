@@ -108,7 +108,15 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether this visit was asked once more for its result."""
     iterations: int = 0
     """How often this visit went round, where its role goes on until it is done."""
+    is_answered: bool = False
+    """Whether a turn ended before it was known that it had been asked."""
     failures: int = 0
+    deaths: int = 0
+    """How often in a row a session of this visit ended before its turn did."""
+    died: int = 0
+    """The session that ended before it was known that it had begun."""
+    gone: bool = False
+    """Whether its agent has ended."""
     change: str = ""
     attempts: int = 0
     """How often its change came back."""
@@ -233,8 +241,7 @@ def _order(state: RunState) -> dict[str, Any]:
             if not state.failures and state.iterations >= _rounds(state):
                 order["asks"] = "result"
         case "closing":
-            is_committed = isinstance(runs, Step) and runs.commit_after
-            order |= {"said": state.said, "result": state.result, "commits": is_committed}
+            order |= {"said": state.said, "result": state.result, "commits": _commits(state)}
             order |= {"session": state.session, "began_at": state.began_at}
             if state.ending is not None:
                 order["result"] = ""
@@ -243,6 +250,25 @@ def _order(state: RunState) -> dict[str, Any]:
         case "finishing":
             order |= {"ending": msgspec.to_builtins(state.ending), "change": state.change}
     return order
+
+
+def _commits(state: RunState) -> bool:
+    """Whether what the step left is committed: the pipeline says so, or nobody would keep it.
+
+    A step that only looks is taken back to what it found, and what lands is what is committed.
+    """
+    runs = engine.running(state.pipeline, state.place)
+    if isinstance(runs, Step) and runs.commit_after:
+        return True
+    if state.ending is not None or not state.result:
+        return False
+    after = engine.advance(state.pipeline, state.place, state.result)
+    following = engine.running(state.pipeline, after)
+    if following is None:
+        return after.outcome == "success"
+    known = state.roles.get(state.role_of(following.agent))
+    looks = known is not None and known.readonly
+    return looks or (isinstance(following, Step) and following.readonly)
 
 
 def _effect_over(state: RunState, news: News) -> Decision:
@@ -259,6 +285,8 @@ def _why(effect: dict[str, Any]) -> str:
 
 def _failed(state: RunState, news: News, why: str) -> Decision:
     """Tries once more after a while; after some tries, or where nobody may try, it is over."""
+    if state.gone and state.stage != "finishing":
+        return _do(_with(state, stage="finishing", failures=0))
     failures = state.failures + 1
     final = news.kind == jobs.EFFECT and _is_final(news.data)
     state = _with(state, failures=failures)
@@ -275,7 +303,11 @@ def _is_final(effect: dict[str, Any]) -> bool:
 
 def _finish(state: RunState, ending: Ending) -> Decision:
     """Ends the run: what runs for it is closed before, and then it is told."""
-    is_open = state.stage in ("beginning", "working", "looking", "asking") and state.session > 0
+    is_open = (
+        not state.gone
+        and state.stage in ("beginning", "working", "looking", "asking")
+        and state.session > 0
+    )
     state = _with(state, ending=ending, failures=0)
     return _do(_with(state, stage="closing" if is_open else "finishing"))
 
@@ -292,7 +324,7 @@ def _agent_ended(state: RunState, news: News) -> Decision:
     if state.stage in ("landing", "finishing") or state.ending is not None:
         return _rest(state)
     why = f"its agent was ended ({news.data['how']} by {news.data['by']})"
-    state = _with(state, ending=Ending(outcome="failed", why=why))
+    state = _with(state, gone=True, ending=Ending(outcome="failed", why=why))
     return _rest(state) if state.at_work else _do(_with(state, stage="finishing"))
 
 
@@ -311,15 +343,18 @@ def _session_begun(state: RunState, result: dict[str, Any], news: News) -> Decis
         state,
         stage="working",
         session=result["session"],
-        sessions=state.sessions + 1,
+        sessions=state.sessions + (not result.get("rests")),
+        deaths=0 if result.get("rests") else state.deaths,
         began_at=state.began_at or news.at,
     )
     if state.ending is not None:
         return _finish(state, state.ending)
-    if state.sessions == 1:
+    if not state.until:
         state = _with(state, until=news.at + state.role.timeout)
     if state.over == state.session:
         return _judge(state)
+    if state.died == state.session:
+        return _died(state, news.at, "as soon as it had begun")
     return _at_work(state)
 
 
@@ -341,10 +376,11 @@ def _looked(state: RunState, result: dict[str, Any], news: News) -> Decision:
 
 def _asked_again(state: RunState, _: dict[str, Any], __: News) -> Decision:
     asked = state.iterations >= _rounds(state)
-    state = _with(state, stage="working", asked=asked)
+    is_answered = state.is_answered
+    state = _with(state, stage="working", asked=asked, is_answered=False)
     if state.ending is not None:
         return _finish(state, state.ending)
-    return _at_work(state)
+    return _judge(state) if is_answered else _at_work(state)
 
 
 def _turn_over(state: RunState, news: News) -> Decision:
@@ -353,9 +389,11 @@ def _turn_over(state: RunState, news: News) -> Decision:
     said, failed = str(news.data.get("said", "")), bool(news.data.get("failed"))
     if state.stage == "beginning" and session > state.session and not failed:
         return _rest(_with(state, over=session, said=said))
+    if state.stage == "asking" and session >= state.session and not failed:
+        return _rest(_with(state, session=session, said=said, is_answered=True))
     if state.stage != "working" or session < state.session:
         return _rest(state)
-    state = _with(state, session=session, said=said)
+    state = _with(state, session=session, said=said, deaths=0)
     if failed:
         return _failed(_with(state, stage="asking", asked=False), news, said or "the model failed")
     return _judge(state)
@@ -381,10 +419,21 @@ def _rounds(state: RunState) -> int:
 
 def _session_ended(state: RunState, news: News) -> Decision:
     """A session that ended in the middle of a visit is followed by another one."""
-    if state.stage != "working" or int(news.data["session"]) < state.session:
+    session = int(news.data["session"])
+    if state.stage == "beginning" and state.at_work and session > state.session:
+        return _rest(_with(state, died=session))
+    if state.stage != "working" or session < state.session:
         return _rest(state)
-    why = f"its session ended: {news.data['how']}"
-    return _failed(_with(state, stage="beginning"), news, why)
+    return _died(state, news.at, str(news.data["how"]))
+
+
+def _died(state: RunState, at: float, how: str) -> Decision:
+    """Begins another session after a while; where one dies after the other, it is given up."""
+    state = _with(state, stage="beginning", deaths=state.deaths + 1)
+    if state.deaths >= MOST_FAILURES:
+        why = f"its session ended {state.deaths} times before its turn did: {how}"
+        return _finish(_with(state, session=0), state.ending or Ending(outcome="failed", why=why))
+    return _rest(_with(state, wake_at=at + jobs.backoff(state.deaths)))
 
 
 def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
@@ -418,7 +467,9 @@ def _fresh_visit(state: RunState, at: float) -> RunState:
         result="",
         asked=False,
         iterations=0,
+        deaths=0,
         wake_at=None,
+        until=0.0,
         sessions=0,
         over=0,
         failures=0,
@@ -451,7 +502,9 @@ def _back(state: RunState, where: str, why: str, ticket: str, at: float) -> Deci
     """What came back goes on where the pipeline says, some times; what is held waits."""
     if where in _GAVE_UP:
         outcome: Outcome = "dropped" if where == "dropped" else "failed"
-        said = why or "its steps passed, and there is nothing to land"
+        said = why
+        if where == "nothing-to-land":
+            said = f"its steps passed and changed nothing ({why}): if that is right, mark it [x]"
         return _finish(state, Ending(outcome=outcome, why=said))
     if where not in _CAME_BACK:
         return _rest(state)
@@ -464,8 +517,10 @@ def _back(state: RunState, where: str, why: str, ticket: str, at: float) -> Deci
     return _do(_with(state, stage="beginning"))
 
 
-def _finished(state: RunState, _: dict[str, Any], __: News) -> Decision:
+def _finished(state: RunState, result: dict[str, Any], _: News) -> Decision:
     ending = state.ending or Ending(outcome="failed")
+    if "ending" in result:
+        ending = shapes.convert(result["ending"], Ending)
     over = {"outcome": ending.outcome, "why": ending.why, "commit": ending.commit}
     return Decision(begun(state), result={**over, "task": state.task.id, "change": state.change})
 

@@ -62,7 +62,8 @@ def find(config: Config, root: str | None, wanted: str) -> Definition:
     """The role of that name, or an error that lists those that there are."""
     names = known(config, root)
     if wanted not in (*names, *STEPS, *STEP_ALIASES):
-        raise NotFound(f"no role {wanted!r}: there are {', '.join(names)}", _how_to_make(wanted))
+        every = ", ".join((*names, *STEPS))
+        raise NotFound(f"no role {wanted!r}: there are {every}", _how_to_make(wanted))
     name = ids.role_name(wanted)
     return roles.define(
         name,

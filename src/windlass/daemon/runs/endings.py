@@ -61,7 +61,7 @@ class RunEndings:
                     Step("tell", self._tell),
                 ),
                 lambda _: [],
-                lambda work: {"task": work.data["task"]},
+                lambda work: {"task": work.data["task"], "ending": work.data["ending"]},
             ),
         )
 
@@ -110,6 +110,10 @@ class RunEndings:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         name = ChangeId(work.data["change"])
         change = self._context.store.read(partial(change_rows.find, repo=repo.id, change=name))
+        if change is not None and change.state == "landed":
+            landed = {"outcome": "landed", "why": "", "commit": change.commit or ""}
+            work.keep(ending=landed)  # it was too late to drop it
+            return
         if change is None or change.state not in UNFINISHED:
             return
         why = work.data["ending"]["why"]

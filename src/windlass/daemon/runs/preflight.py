@@ -50,6 +50,10 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
     only: tuple[str, ...] = ()
     if board is not None:
         only = _tried(problems, partial(_on_board, board, state.only)) or ()
+        for task in board.board.tasks:
+            field = task.fields.get("Agent")
+            if field is not None and field.value and task.marker not in "xN":
+                _tried(problems, partial(role_files.find, config, repo.root, field.value))
         for pipeline in _pipelines(problems, board, state, config):
             _tried(problems, partial(_require_roles, repo, config, pipeline))
     if gate is None or board is None or problems:

@@ -102,7 +102,7 @@ class RunSteps:
                     Step("start", self._start),
                 ),
                 of_one_agent,
-                lambda work: {"session": work.data["session"]},
+                lambda work: {"session": work.data["session"], "rests": work.data["rests"]},
                 stops=of_one_agent,
             ),
             Operation(

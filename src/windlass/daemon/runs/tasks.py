@@ -52,15 +52,21 @@ class Tasks:
 
     def show(self, caller: Caller, request: TaskRequest) -> TaskReply:
         """What the board says of a task, and where its newest run stands."""
+        return self._shown(self._repo(caller, request), request["task"])
+
+    def _repo(self, caller: Caller, request: TaskRequest) -> Repo:
         scope = lookup.scope(self._context, caller, request)
-        repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
-        return self._shown(repo, request["task"])
+        return scope.repo or repos.add(self._context, request.get("cwd", ""))
 
     def begin_drop(self, caller: Caller, request: TaskRequest) -> IntentDraft:
         """Has the run of a task end, or the task count as not planned where it has none."""
-        repo = lookup.scope(self._context, caller, request).require_repo()
+        repo = self._repo(caller, request)
         name = self._known(repo, request["task"])
         why = request.get("why") or "dropped with `wl drop`"
+        if (shown := self._shown(repo, name))["marker"] == "x":
+            change = shown["run"]["change"] if shown["run"] is not None else ""
+            hint = f"to take it back: wl undo {change}" if change else "mark it [ ] on the board"
+            raise Conflict(f"{name} is done: [x]", hint)
 
         def prepare(writing: Writing) -> dict[str, Any]:
             about = run.subject(name)
@@ -73,7 +79,7 @@ class Tasks:
 
     def begin_retry(self, caller: Caller, request: TaskRequest) -> IntentDraft:
         """Refuses a task that is at work, and one that is done."""
-        repo = lookup.scope(self._context, caller, request).require_repo()
+        repo = self._repo(caller, request)
         name = self._known(repo, request["task"])
         shown = self._shown(repo, name)
         if shown["run"] is not None and not shown["run"]["is_over"]:
@@ -82,6 +88,11 @@ class Tasks:
             raise NotFound(f"{name} is not on the board any more", "`wl board add` writes tasks")
         if shown["marker"] == "x":
             raise Conflict(f"{name} is done: [x]", "mark it [ ] on the board to do it again")
+        if lacking := _lacking(repo, name):
+            raise Conflict(
+                f"{name} waits for {', '.join(map(printable_line, lacking))}",
+                "it begins by itself once they are done",
+            )
         return IntentDraft(repo.id, None, lambda _: {"task": name})
 
     def _known(self, repo: Repo, wanted: str) -> str:
@@ -129,6 +140,14 @@ class Tasks:
             {"step": kept.label, "visit": kept.visit, "result": kept.result, "text": kept.text}
             for kept in records.reports(self._context, job.id)
         ]
+
+
+def _lacking(repo: Repo, name: str) -> list[str]:
+    """The tasks that a task waits for."""
+    board = boards.read(markers.board_of(repo)).board
+    needed = board.by_id[name].dependencies
+    known = {task.id for task in board.tasks if board.finished(task)} | board.done
+    return [other for other in needed if other not in known]
 
 
 def _on_board(repo: Repo, wanted: str) -> Task | None:
