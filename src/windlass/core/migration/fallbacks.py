@@ -42,7 +42,7 @@ class Fallbacks(msgspec.Struct, kw_only=True):
                 found.leave(where, f"not carried into .windlass/{target}: {wrong[0]}")
                 continue
             pipeline = more
-            found.leave(where, f"is in {_KEY} of .windlass/{target} now")
+            found.leave(where, f"goes into {_KEY} of .windlass/{target}")
         return pipeline
 
     def _with_own(self, pipeline: dict[str, Any], result: str) -> dict[str, Any]:
