@@ -13,6 +13,7 @@ from windlass.core.board import parser
 from windlass.core.board.board import Board
 from windlass.core.errors import NotFound, UserError
 from windlass.project import edits, folder
+from windlass.project.folder_lock import Remark
 
 NAME = "kanban.md"
 _STDIN = "-"
@@ -47,7 +48,13 @@ def read(named: str | None = None) -> BoardFile:
     return BoardFile(path, parser.parse(boards.text_of(folder.read(path))), folder.beside(path))
 
 
-def change(named: str | None, edit: Callable[[Board], str], *, make: bool = False) -> bool:
+def change(
+    named: str | None,
+    edit: Callable[[Board], str],
+    *,
+    make: bool = False,
+    remark: Remark | None = None,
+) -> bool:
     """Changes a board as it is now; says whether there was anything to change."""
     if named == _STDIN:
         raise UserError("stdin cannot be written", "name a file")
@@ -60,4 +67,4 @@ def change(named: str | None, edit: Callable[[Board], str], *, make: bool = Fals
             was = board_edits.EMPTY.encode()
         return boards.bytes_of(edit(parser.parse(boards.text_of(was))))
 
-    return edits.change(os.path.abspath(path), changed)
+    return edits.change(os.path.abspath(path), changed, remark=remark)
