@@ -119,18 +119,18 @@ def _configured(found: Findings, held: Mapping[str, bytes]) -> tuple[dict[str, A
         else:
             found.leave(name, _ELSEWHERE.get(key, "nothing here means that"))
     path = f"{FOLDER}/{_AGENTS}"
-    said = table({path: held[_AGENTS]} if _AGENTS in held else {}, path, found)
-    defaults = said.pop(_DEFAULTS, {})
-    if "agents" in said:
-        more = said.pop("agents")
-        for key in said:
+    own = table({path: held[_AGENTS]} if _AGENTS in held else {}, path, found)
+    defaults = own.pop(_DEFAULTS, {})
+    if "agents" in own:
+        more = own.pop("agents")
+        for key in own:
             found.leave(f"{path}: {key}", "nothing here means that")
         if isinstance(more, dict):
-            said = more
+            own = more
         else:
             found.leave(f"{path}: agents", f"it is {json_text.kind(more)}, not an object")
-            said = {}
-    merged = (dict(agents) if isinstance(agents, dict) else {}) | said
+            own = {}
+    merged = (dict(agents) if isinstance(agents, dict) else {}) | own
     return merged, defaults, f"{path}: {_DEFAULTS}"
 
 
