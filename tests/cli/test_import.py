@@ -386,7 +386,7 @@ def test_what_results_mean_to_all_agents_comes_over_into_the_pipeline(
     source = ".ralph/agents.json: "
     for line in (
         f"{source}defaults.max_turns: nothing here is of all roles",
-        f"{source}defaults.result_mappings.FIX: goes into result_mappings of .windlass/pipeline.json",
+        f"{source}defaults.result_mappings.FIX: goes into result_mappings of .windlass",
         f"{source}defaults.result_mappings.SKIP: not carried into .windlass/pipeline.json: $.",
         f"{source}odd: nothing here means that",
     ):

@@ -206,5 +206,7 @@ def test_a_drawing_shows_every_step_and_lets_no_name_out_of_its_place() -> None:
     assert pipeline is not None
     drawn = ElementTree.fromstring(drawings.svg(pipeline))  # noqa: S314 - our own drawing
     words = " ".join(text for text in drawn.itertext() if text)
-    assert all(name in words for name in ("a", "b", "FIX: c (d, at most 3)", '"><script>', "success"))
+    assert all(
+        name in words for name in ("a", "b", "FIX: c (d, at most 3)", '"><script>', "success")
+    )
     assert "<script>" not in drawings.mermaid(pipeline)
