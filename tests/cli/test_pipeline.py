@@ -357,3 +357,32 @@ def test_a_task_that_is_asked_for_has_a_tasks_id(
     monkeypatch.chdir(tmp_path / "repo")
     refused = data(capsys, "pipeline", "show", "--task", "../../o", code=UserError.exit_code)
     assert "cannot be a task's id" in refused["error"]["message"]
+
+
+def test_a_drawing_is_written_whole_and_through_no_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data(capsys, "pipeline", "show", "full", "--svg", "a.svg")
+    (tmp_path / "a.svg").chmod(0o600)
+    before = (tmp_path / "a.svg").read_bytes()
+    (tmp_path / "led.svg").symlink_to("a.svg")
+    (tmp_path / "dead.svg").symlink_to("none.svg")
+    for name in ("led.svg", "dead.svg"):
+        refused = data(capsys, "pipeline", "show", "fast", "--svg", name, code=3)
+        assert "is a symbolic link" in refused["error"]["message"]
+    with (tmp_path / "a.svg").open("rb") as held:
+        data(capsys, "pipeline", "show", "fast", "--svg", "a.svg")
+        assert held.read() == before
+    assert (tmp_path / "a.svg").read_bytes() != before
+    assert (tmp_path / "a.svg").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_roles_that_there_are_are_listed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [{"id": f"s{n}", "agent": f"who{n}"} for n in range(3)]
+    (tmp_path / "p.json").write_text(json.dumps({"name": "p", "steps": steps}))
+    problems = data(capsys, "pipeline", "validate", "p.json", code=3)["problems"]
+    said = [problem["remedy"] for problem in problems]
+    assert ["software-engineer" in remedy for remedy in said] == [True, False, False]
+    assert all("roles/who" in remedy for remedy in said)

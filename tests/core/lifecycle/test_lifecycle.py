@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Callable
 from importlib import resources
 from typing import Any, get_args
@@ -361,3 +362,32 @@ def test_what_has_not_the_shape_of_a_lifecycle_is_refused_with_a_path(
     assert any(said.startswith(words) for said in told(value)), told(value)
     with pytest.raises(ConfigError, match=r"x\.json"):
         spec.parse(json.dumps(value).encode(), "x.json")
+
+
+def _many(count: int) -> dict[str, Any]:
+    """Every name is unknown, and nearly that of another."""
+    states = {f"a_long_name_of_state_{n}": {"type": "waiting"} for n in range(count)}
+    ways = [{"event": "e", "from": name, "to": name.replace("state", "stare")} for name in states]
+    return {"states": {**states, "begin": {"type": "initial"}}, "transitions": ways}
+
+
+def _guarded(count: int) -> dict[str, Any]:
+    ways = [{"event": "e", "from": "a", "to": "a", "guard": f"g{n}"} for n in range(count)]
+    guards = {f"g{n}": {"fn": "f"} for n in range(count)}
+    return {"states": {"a": {"type": "initial"}}, "guards": guards, "transitions": ways}
+
+
+def _chain(count: int) -> dict[str, Any]:
+    states = {f"s{n}": {"type": "waiting"} for n in range(count)}
+    states |= {"s0": {"type": "initial"}, f"s{count}": {"type": "terminal"}}
+    ways = [{"event": "e", "from": f"s{n}", "to": f"s{n + 1}"} for n in range(count)]
+    return {"states": states, "transitions": ways[::-1]}
+
+
+@pytest.mark.parametrize("value", [_many(3_000), _guarded(20_000), _chain(5_000)])
+def test_the_largest_lifecycle_is_checked_in_a_moment(value: dict[str, Any]) -> None:
+    lifecycle, problems = spec.read(value)
+    assert not problems
+    began = time.process_time()
+    checks.problems(lifecycle)
+    assert time.process_time() - began < 2

@@ -121,6 +121,7 @@ class _Reader:
     def __init__(self, roles: Collection[str] | None) -> None:
         self.problems: list[Problem] = []
         self._roles = roles
+        self._roles_said = False
         self._jumps: list[tuple[str, str]] = []
         """Every jump with its path: where they lead is known in the end."""
 
@@ -284,11 +285,11 @@ class _Reader:
     def _agent(self, path: str, value: dict[str, Any]) -> str:
         text = self._text(path, value, "agent", required=True)
         if text and self._roles is not None and text not in self._roles:
-            self._error(
-                key(path, "agent"),
-                f"no role {kind(text)}",
-                f"write .windlass/roles/{text}.md, or use {', '.join(sorted(self._roles))}",
-            )
+            listed = "one that `wl pipeline roles` lists"
+            if not self._roles_said:
+                listed, self._roles_said = ", ".join(sorted(self._roles)), True
+            remedy = f"write .windlass/roles/{text}.md, or use {listed}"
+            self._error(key(path, "agent"), f"no role {kind(text)}", remedy)
         return text
 
     def _max(self, path: str, value: dict[str, Any]) -> int:
