@@ -237,7 +237,7 @@ def test_a_marker_is_one_letter_and_another_than_the_known_one_stays(
     board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said(capsys, "board", "mark", "API-001", "=", "--was", " ")
-    said(capsys, "board", "mark", "API-002", "x", "--was", " ", code=1)
+    said(capsys, "board", "mark", "API-002", "x", "--was", " ", code=14)
     assert board.read_text() == BOARD.replace("[ ] **[API-001]", "[=] **[API-001]")
 
 
@@ -313,6 +313,35 @@ def test_nothing_of_this_leaves_anything_behind(
         said(capsys, "board", *words)
     assert [*board.parent.iterdir()] == [board]
     assert [*Path().iterdir()] == [Path(".windlass")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("text", [BOARD.partition("\n## Notes")[0], "## TASKS\n", "# Work\n"])
+def test_a_file_without_a_last_line_end_has_none_with_a_new_task_either(
+    text: str, end: str, board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for last in ("", end):
+        was = text.rstrip("\n").replace("\n", end) + last
+        board.write_bytes(was.encode())
+        data(capsys, "board", "add", "one more", "--id", "NEW-1")
+        now = board.read_bytes().decode()
+        assert now.startswith(was)
+        assert now.endswith(f"Dependencies: none{last}")
+        assert now.count("\r") == (now.count("\n") if was.count("\r") else 0)
+
+
+@pytest.mark.parametrize(
+    "verb", [("validate",), ("list",), ("next",), ("sort",), ("show", "API-1")]
+)
+def test_a_board_that_is_named_twice_is_no_request(
+    verb: tuple[str, ...], board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "two boards" in refused(capsys, "board", *verb, str(board), "--file", "other.md")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main([*words]) == 2
+    return capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

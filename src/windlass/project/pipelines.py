@@ -86,7 +86,12 @@ def chosen(task: str, windlass: str, *, command_line: str = "", config: str = ""
     for source in built_in.sources(task, command_line=command_line, board=said, config=config):
         if source.name:
             named = data_of if command_line else _of_repository
-            data, origin = named(source.name, windlass)
+            try:
+                data, origin = named(source.name, windlass)
+            except NotFound as error:
+                if source.name == command_line:
+                    raise
+                raise NotFound(f"{error.message}: {source.why} names it", error.hint) from None
             return Chosen(spec.parse(data, origin), origin, source.why)
         path = os.path.join(windlass, source.file)
         if os.path.lexists(path):

@@ -11,7 +11,8 @@ import msgspec
 from windlass.core import config_roles, roles
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import ConfigError, NotFound
-from windlass.core.pipeline import step_roles, steps
+from windlass.core.json_text import Problem
+from windlass.core.pipeline import spec, step_roles, steps
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline
 from windlass.core.printable import printable_line
@@ -41,6 +42,18 @@ def applied(pipeline: Pipeline, windlass: str) -> Pipeline:
     """A pipeline with what its roles say about results; roles that nobody knows say nothing."""
     known = {step.agent for step in pipeline.steps}.intersection(names(windlass))
     return steps.with_roles(pipeline, {name: find(name, windlass).mappings for name in known})
+
+
+def problems(value: Any, windlass: str) -> list[Problem]:
+    """What is wrong with the roles that a pipeline's steps name; who is unknown is not judged."""
+    known, found = set(names(windlass)), []
+    for path, name in spec.agents(value):
+        if name in known:
+            try:
+                find(name, windlass)
+            except ConfigError as error:
+                found.append(Problem(path, error.message, error.hint))
+    return found
 
 
 def data(role: StepRole) -> dict[str, Any]:

@@ -26,7 +26,9 @@ SCHEMA = json.loads((DATA / "lifecycle.schema.json").read_text())
 def told(value: Any) -> list[str]:
     """What makes no sense about a lifecycle."""
     lifecycle, problems = spec.read(value)
-    return [str(problem) for problem in problems or checks.problems(lifecycle)]
+    if any(problem.level == "error" for problem in problems):
+        return [str(problem) for problem in problems]
+    return [str(problem) for problem in (*problems, *checks.problems(lifecycle))]
 
 
 def slow(value: Any, state: str, event: str, denied: set[str]) -> dict[str, Any]:
@@ -278,6 +280,42 @@ MUTANTS: dict[str, tuple[Mutation, str]] = {
     "a guard without a function": (
         lambda m: m["guards"]["fix_attempts_lt_max"].pop("fn"),
         "$.guards.fix_attempts_lt_max.fn: missing",
+    ),
+    "every state leads out of an end": (
+        lambda m: m["transitions"].append({"event": "any.how", "from": "*", "to": "failed"}),
+        ".from: merged is terminal, and any.how leads out to failed; above it, let any.how keep",
+    ),
+    "what kept an end is guarded": (
+        lambda m: of(m, "resume.abort", "merged")[0].update(guard="fix_attempts_lt_max"),
+        ".from: merged is terminal, and resume.abort leads out to failed",
+    ),
+    "a reset that is guarded alone": (
+        lambda m: of(m, "startup.reset", "fixing")[0].update(guard="fix_attempts_lt_max"),
+        "$.states.fixing: every startup.reset of fixing is guarded",
+    ),
+    "a guarded reset into work": (
+        lambda m: m["transitions"].insert(
+            0,
+            {
+                "event": "startup.reset",
+                "from": "*",
+                "to": "merging",
+                "guard": "fix_attempts_lt_max",
+            },
+        ),
+        "$.states.fixing: startup.reset leaves fixing at merging",
+    ),
+    "a reset into an end": (
+        lambda m: of(m, "startup.reset", "fixing")[0].update(to="merged"),
+        "$.states.fixing: startup.reset leaves fixing at merged",
+    ),
+    "a key that is misspelt": (
+        lambda m: of(m, "fix.detected", "failed")[0].update(gaurd="x"),
+        "$.transitions[2].gaurd: warning: unknown key: it means nothing; did you mean guard?",
+    ),
+    "a key of a state that means nothing": (
+        lambda m: m["states"]["merging"].update(colour="red"),
+        "$.states.merging.colour: warning: unknown key",
     ),
     "a circle that nobody comes out of": (
         circled,

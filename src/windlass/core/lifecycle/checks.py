@@ -35,6 +35,7 @@ def problems(lifecycle: Lifecycle) -> list[Problem]:
         _reachability,
         _chains,
         _dead_ends,
+        _ways_out,
         _resets,
         _unused,
     )
@@ -213,27 +214,58 @@ def _dead_ends(lifecycle: Lifecycle) -> Iterator[Problem]:
             yield Problem(path, what, "add a transition that does")
 
 
+def _ways_out(lifecycle: Lifecycle) -> Iterator[Problem]:
+    """A transition of every state leads out of an end too, where nothing above it keeps that."""
+    ends = [name for name, state in lifecycle.states.items() if state.type == TERMINAL]
+    for number, transition in enumerate(lifecycle.transitions):
+        if transition.start != ANY or transition.to is None:
+            continue
+        for name in ends:
+            if transition.to != name and not _caught(lifecycle, number, name):
+                what = f"{name} is terminal, and {transition.event} leads out to {transition.to}"
+                remedy = f"above it, let {transition.event} keep {name} (to: null)"
+                yield Problem(f"{_path(number)}.from", what, remedy)
+
+
+def _caught(lifecycle: Lifecycle, number: int, state: str) -> bool:
+    """Whether a transition never counts in a state, because one above it does."""
+    this = lifecycle.transitions[number]
+    return any(
+        above.event == this.event
+        and above.start in (state, ANY)
+        and above.guard in ("", this.guard)
+        for above in lifecycle.transitions[:number]
+    )
+
+
 def _resets(lifecycle: Lifecycle) -> Iterator[Problem]:
-    resets: dict[str, Transition] = {}
+    resets = lifecycle.by_event.get(RESET, [])
     for number, transition in enumerate(lifecycle.transitions):
         if transition.event != RESET:
             continue
-        resets.setdefault(transition.start, transition)
         if _type(lifecycle, transition.start) not in ("", RUNNING, TRANSIENT):
             what = f"{transition.start} is not running, and only running states hear {RESET}"
             yield Problem(f"{_path(number)}.from", what, "take it out, or make the state running")
     for name, state in lifecycle.states.items():
-        if state.type != RUNNING:
-            continue
-        reset = resets.get(name) or resets.get(ANY)
-        if reset is None:
-            what, remedy = f"{name} is running and has no {RESET}", "lead it back to where it waits"
-        elif reset.to is None or _type(lifecycle, reset.to) in (RUNNING, TRANSIENT):
+        if state.type == RUNNING:
+            own = [reset for reset in resets if reset.start in (name, ANY)]
+            yield from _reset(lifecycle, name, own)
+
+
+def _reset(lifecycle: Lifecycle, name: str, resets: list[Transition]) -> Iterator[Problem]:
+    """What a restart leaves undone in a running state; its resets are tried in their order."""
+    path, remedy = key("$.states", name), "lead it back to where it waits"
+    if not resets:
+        yield Problem(path, f"{name} is running and has no {RESET}", remedy)
+        return
+    always = next((place for place, reset in enumerate(resets) if not reset.guard), None)
+    if always is None:
+        what = f"every {RESET} of {name} is guarded, and where no guard holds it stays"
+        yield Problem(path, what, "add one without a guard, below them")
+    for reset in resets[: None if always is None else always + 1]:
+        if reset.to is None or _type(lifecycle, reset.to) in (RUNNING, TRANSIENT, TERMINAL):
             what = f"{RESET} leaves {name} at {reset.to or name}, where nothing waits"
-            remedy = "lead it back to where it waits"
-        else:
-            continue
-        yield Problem(key("$.states", name), what, remedy)
+            yield Problem(path, what, remedy)
 
 
 def _unused(lifecycle: Lifecycle) -> Iterator[Problem]:
