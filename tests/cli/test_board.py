@@ -237,7 +237,7 @@ def test_a_marker_is_one_letter_and_another_than_the_known_one_stays(
     board: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said(capsys, "board", "mark", "API-001", "=", "--was", " ")
-    said(capsys, "board", "mark", "API-002", "x", "--was", " ", code=1)
+    said(capsys, "board", "mark", "API-002", "x", "--was", " ", code=14)
     assert board.read_text() == BOARD.replace("[ ] **[API-001]", "[=] **[API-001]")
 
 
@@ -315,6 +315,35 @@ def test_nothing_of_this_leaves_anything_behind(
     assert [*Path().iterdir()] == [Path(".windlass")]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("text", [BOARD.partition("\n## Notes")[0], "## TASKS\n", "# Work\n"])
+def test_a_file_without_a_last_line_end_has_none_with_a_new_task_either(
+    text: str, end: str, board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for last in ("", end):
+        was = text.rstrip("\n").replace("\n", end) + last
+        board.write_bytes(was.encode())
+        data(capsys, "board", "add", "one more", "--id", "NEW-1")
+        now = board.read_bytes().decode()
+        assert now.startswith(was)
+        assert now.endswith(f"Dependencies: none{last}")
+        assert now.count("\r") == (now.count("\n") if was.count("\r") else 0)
+
+
+@pytest.mark.parametrize(
+    "verb", [("validate",), ("list",), ("next",), ("sort",), ("show", "API-1")]
+)
+def test_a_board_that_is_named_twice_is_no_request(
+    verb: tuple[str, ...], board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "two boards" in refused(capsys, "board", *verb, str(board), "--file", "other.md")
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    assert main([*words]) == 2
+    return capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -363,3 +392,38 @@ def test_an_order_that_changes_what_tasks_say_is_not_written(
     assert main(["board", "sort"]) == 3
     assert "line 8: a comment begins here" in capsys.readouterr().err
     assert board.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("board", "list", "no\nwl: such"),
+        ("board", "show", "no\nwl: such"),
+        ("board", "mark", "no\nwl: such", "x"),
+        ("board", "mark", "API-001", "x", "--file", "no\nwl: such"),
+        ("plan", "no\nwl: such"),
+        ("pipeline", "show", "no\nwl: such"),
+        ("pipeline", "show", "broken\nwl: such"),
+        ("pipeline", "roles", "no\nwl: such"),
+        ("pipeline", "show", "--svg", "broken\nwl: such"),
+        ("dev", "lifecycle", "check", "broken\nwl: such"),
+        ("board", "list", "-C", "no\nwl: such"),
+    ],
+)
+def test_a_name_makes_no_line_of_its_own(
+    words: tuple[str, ...], board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (board.parent.parent / "broken\nwl: such").write_text("{")
+    assert main([*words]) not in (0, 1)
+    assert "\nwl: such" not in capsys.readouterr().err
+
+
+def test_of_a_pipeline_that_tasks_name_no_more_is_asked_than_whether_it_is_there(
+    board: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (board.parent / "pipelines").mkdir()
+    with (board.parent / "pipelines" / "big.json").open("wb") as file:
+        file.truncate(33 << 20)
+    board.write_text(BOARD.replace("API-001, API-002", "API-001\n  - Pipeline: big"))
+    found = data(capsys, "board", "validate")["problems"]
+    assert [problem for problem in found if problem["kind"] == "pipeline"] == []

@@ -362,6 +362,94 @@ def test_whatever_stands_there_is_carried_over_or_said(
     assert config_layers.problems(toml_text.read(held), "here") == []
 
 
+FIX = {"status": "partial", "exit_code": 0, "default_jump": "self"}
+OTHERS: dict[str, Any] = {
+    "FIX": FIX,
+    "PASS": {"status": "success", "exit_code": 0, "default_jump": "next"},
+    "FAIL": {"status": "failure", "exit_code": 10, "default_jump": "prev"},
+    "SKIP": {"default_jump": "nowhere"},
+}
+
+
+def a_pipeline_and(agents: dict[str, Any]) -> None:
+    Path(".ralph").mkdir()
+    Path(".ralph/agents.json").write_text(json.dumps(agents))
+    own = {"FAIL": {"default_jump": "abort"}}
+    text = json.dumps({**PIPELINE, "result_mappings": own})
+    Path(".ralph/pipeline.json").write_text(text)
+
+
+def test_what_results_mean_to_all_agents_comes_over_into_the_pipeline(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    a_pipeline_and(
+        {
+            "agents": {"security-audit": {"max_turns": 5}},
+            "defaults": {"max_turns": 44, "result_mappings": OTHERS},
+            "odd": 1,
+        }
+    )
+    reply = data(capsys, "import", "ralph")
+    assert reply["settings"] == {"roles.security-audit.turns": 5}
+    held = json.loads(Path(".windlass/pipeline.json").read_text())
+    assert held["result_mappings"] == {"FAIL": {"default_jump": "abort"}, "FIX": FIX}
+    source = ".ralph/agents.json: "
+    for line in (
+        f"{source}defaults.max_turns: nothing here is of all roles",
+        f"{source}defaults.result_mappings.FIX: goes into result_mappings of .windlass",
+        f"{source}defaults.result_mappings.SKIP: not carried into .windlass/pipeline.json: $.",
+        f"{source}odd: nothing here means that",
+    ):
+        assert line in left(reply)
+    assert "result_mappings.PASS" not in left(reply)
+
+
+def test_an_agents_own_mapping_goes_before_that_of_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    own = {"result_mappings": {"FIX": {**FIX, "default_jump": "next"}}}
+    agents = {"engineering.software-engineer": own, "defaults": {"result_mappings": OTHERS}}
+    a_pipeline_and(agents)
+    reply = data(capsys, "import", "ralph")
+    assert "roles.defaults" not in str(reply["settings"])
+    assert "no role defaults" not in left(reply)
+    (first, second) = data(capsys, "pipeline", "show", ".windlass/pipeline.json")["steps"]
+    assert first["on_result"] == {"FIX": {"jump": "next"}}
+    assert "jump" not in second["on_result"]["FIX"]
+
+
+@pytest.mark.parametrize("said", [{"result_mappings": {"FIX": FIX}}, 3, {"result_mappings": []}])
+def test_what_is_of_all_agents_and_cannot_be_carried_gets_a_line(
+    said: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(".ralph").mkdir()
+    Path(".ralph/agents.json").write_text(json.dumps({"defaults": said}))
+    reply = data(capsys, "import", "ralph")
+    assert reply["settings"] == {"pipeline": "full"}
+    assert ".ralph/agents.json: defaults" in left(reply)
+
+
+def test_the_model_that_is_not_taken_and_a_bad_number_get_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path(".multiclaude").mkdir()
+    Path(".multiclaude/config").write_text("model = opus\n")
+    config = {"model": "haiku", "max_workers": "x"}
+    Path(".multiclaude/config.json").write_text(json.dumps(config))
+    reply = data(capsys, "import", "multiclaude")
+    assert reply["settings"] == {"model": "haiku"}
+    assert "config: model: opus is not taken: .multiclaude/config.json: model says" in left(reply)
+    assert 'config.json: max_workers: "x" cannot be max_agents' in left(reply)
+
+
+def test_of_the_new_commands_only_those_are_missing_that_nobody_has(
+    ralph: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ralph.exists()
+    reply = data(capsys, "import", "ralph", "--dry-run")
+    assert [pair["new"] for pair in reply["commands"] if not pair["there"]] == ["wl watch"]
+
+
 def test_links_are_not_followed_in_either_direction(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

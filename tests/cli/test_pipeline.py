@@ -143,6 +143,61 @@ def test_ten_thousand_steps_are_walked(capsys: pytest.CaptureFixture[str]) -> No
     assert len(data(capsys, "pipeline", "simulate", "long.json")["visited"]) == 10_000
 
 
+REST = "  - Priority: LOW\n  - Dependencies: none\n"
+
+
+def test_a_task_that_is_not_on_the_board_has_no_pipeline(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    data(capsys, "pipeline", "show", "--task", "QQ-1", code=8)
+    (tmp_path / ".windlass").mkdir()
+    (tmp_path / ".windlass" / "kanban.md").write_text(f"## TASKS\n- [ ] **[AA-1]** t\n{REST}")
+    for words in (("--task", "QQ-1"), ("fast", "--task", "QQ-1")):
+        error = data(capsys, "pipeline", "show", *words, code=8)["error"]
+        assert "no task QQ-1" in error["message"]
+
+
+def test_who_names_a_pipeline_that_is_not_there_is_said(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / ".windlass").mkdir()
+    (tmp_path / ".windlass" / "config.toml").write_text('pipeline = "nope"\n')
+    error = data(capsys, "pipeline", "show", code=8)["error"]
+    assert "the configuration names it" in error["message"]
+
+
+def test_a_role_that_simulate_refuses_is_wrong_to_validate_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    roles = tmp_path / ".windlass" / "roles"
+    roles.mkdir(parents=True)
+    (roles / "x.md").write_text("---\nturns: 0\n---\n")
+    (roles / "whoever.md").write_text("---\nresults: MAYBE\n---\n")
+    Path("odd.json").write_text(json.dumps(ODD))
+    data(capsys, "pipeline", "simulate", "odd.json", code=3)
+    found = data(capsys, "pipeline", "validate", "odd.json", code=3)["problems"]
+    said = {problem["path"]: problem["what"] for problem in found}
+    assert "results are 'MAYBE'" in said["$.steps[0].agent"]
+    assert "turns is 0" in said["$.steps[0].on_result.FIX.agent"]
+
+
+def test_all_that_an_inline_step_says_is_shown_and_drawn(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("odd.json").write_text(json.dumps(ODD))
+    assert main(["pipeline", "show", "odd.json"]) == 0
+    text = capsys.readouterr().out
+    assert "FIX -> a:mend, x, at most 1, then prev\n           FAIL -> abort\n" in text
+    assert "           SKIP -> c\n" in text
+    assert main(["pipeline", "show", "odd.json", "--mermaid"]) == 0
+    drawn = capsys.readouterr().out
+    for line in ("x, at most 1", "s0i0 -->|FAIL| x", "s0i0 -->|SKIP| s2", "s0i0 -->|after 1| s0"):
+        assert line in drawn
+    assert main(["pipeline", "show", "odd.json", "--svg", "-"]) == 0
+    row = "FIX: mend (x, at most 1); FAIL: abort; SKIP: c; after 1: prev"
+    assert f">{row}</text>" in capsys.readouterr().out
+
+
 def test_a_tasks_pipeline_is_the_nearest_one_that_somebody_chose(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -154,12 +209,13 @@ def test_a_tasks_pipeline_is_the_nearest_one_that_somebody_chose(
         return found
 
     text = '{"name": "mine", "steps": [{"id": "only", "agent": "worker"}]}'
+    (folder / "kanban.md").write_text(f"## TASKS\n- [ ] **[AA-1]** t\n{REST}")
     assert why() == "built in"
     (folder / "config.toml").write_text('pipeline = "full"\n')
     assert why() == "the configuration"
     (folder / "pipeline.json").write_text(text)
     assert why() == "pipeline.json"
-    fields = "  - Priority: LOW\n  - Dependencies: none\n  - Pipeline: full\n"
+    fields = f"{REST}  - Pipeline: full\n"
     (folder / "kanban.md").write_text(f"## TASKS\n- [ ] **[AA-1]** t\n{fields}")
     assert why() == "the field Pipeline of AA-1"
     (folder / "pipelines" / "AA-1.json").write_text(text)
@@ -301,3 +357,32 @@ def test_a_task_that_is_asked_for_has_a_tasks_id(
     monkeypatch.chdir(tmp_path / "repo")
     refused = data(capsys, "pipeline", "show", "--task", "../../o", code=UserError.exit_code)
     assert "cannot be a task's id" in refused["error"]["message"]
+
+
+def test_a_drawing_is_written_whole_and_through_no_link(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data(capsys, "pipeline", "show", "full", "--svg", "a.svg")
+    (tmp_path / "a.svg").chmod(0o600)
+    before = (tmp_path / "a.svg").read_bytes()
+    (tmp_path / "led.svg").symlink_to("a.svg")
+    (tmp_path / "dead.svg").symlink_to("none.svg")
+    for name in ("led.svg", "dead.svg"):
+        refused = data(capsys, "pipeline", "show", "fast", "--svg", name, code=3)
+        assert "is a symbolic link" in refused["error"]["message"]
+    with (tmp_path / "a.svg").open("rb") as held:
+        data(capsys, "pipeline", "show", "fast", "--svg", "a.svg")
+        assert held.read() == before
+    assert (tmp_path / "a.svg").read_bytes() != before
+    assert (tmp_path / "a.svg").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_roles_that_there_are_are_listed_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [{"id": f"s{n}", "agent": f"who{n}"} for n in range(3)]
+    (tmp_path / "p.json").write_text(json.dumps({"name": "p", "steps": steps}))
+    problems = data(capsys, "pipeline", "validate", "p.json", code=3)["problems"]
+    said = [problem["remedy"] for problem in problems]
+    assert ["software-engineer" in remedy for remedy in said] == [True, False, False]
+    assert all("roles/who" in remedy for remedy in said)

@@ -20,7 +20,7 @@ from windlass.core.board import edits as board_edits_of
 from windlass.core.board import parser
 from windlass.core.board.board import Board
 from windlass.core.errors import ConfigError, Conflict, NotFound, UserError
-from windlass.project import boards, edits, folder
+from windlass.project import boards, edits, folder, folder_lock
 
 BOARD = """\
 # Work
@@ -384,3 +384,179 @@ def test_a_board_too_large_to_be_one_is_refused(
     )
     assert main(["board", *words, *where]) == UserError.exit_code
     assert "has more than 32 MiB" in capsys.readouterr().err
+
+
+class SlowEditor:
+    """One that empties the file first, and writes and closes it a while later."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._text = path, text
+        self._later: threading.Timer | None = None
+
+    def begin(self) -> None:
+        """Empties it."""
+        file = self._path.open("w")
+
+        def finish() -> None:
+            with file:
+                file.write(self._text)
+
+        self._later = threading.Timer(0.05, finish)
+        self._later.start()
+
+    def end(self) -> None:
+        """Waits until it is written."""
+        assert self._later is not None
+        self._later.join()
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.usefixtures("_exchange")
+def test_an_editor_that_has_emptied_the_file_is_waited_for(board: Path, early: bool) -> None:
+    theirs = BOARD.replace("second", "another title")
+    editor = SlowEditor(board, theirs)
+    if early:
+        editor.begin()
+    assert marked(board, "AA-1", "=", None if early else editor.begin)
+    editor.end()
+    assert board.read_text() == theirs.replace("[ ] **[AA-1]", "[=] **[AA-1]")
+
+
+def test_an_editor_that_writes_into_what_we_have_taken_is_heard(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = f"{BOARD}a note\n"
+    plain = edits._exchange  # noqa: SLF001 - the moment between two steps of one change
+    first = [True]
+
+    def trade(one: str, other: str) -> bool:
+        if not first:
+            return plain(one, other)
+        first.clear()
+        file = board.open("r+")
+
+        def late() -> None:
+            with file:
+                file.write(theirs)
+
+        traded = plain(one, other)
+        threading.Timer(0.05, late).start()
+        return traded
+
+    monkeypatch.setattr(edits, "_exchange", trade)
+    assert marked(board, "AA-1", "=")
+    assert board.read_text() == theirs.replace("[ ] **[AA-1]", "[=] **[AA-1]")
+
+
+EDITOR = """
+import re, sys, time
+path = sys.argv[1]
+for n in range(25):
+    text = open(path).read()
+    with open(path, "w") as file:
+        file.flush()
+        time.sleep(0.002)
+        file.write(re.sub("note: .*", "", text).rstrip() + f"\\nnote: {n}.\\n")
+    end = time.monotonic() + 2
+    while f"note: {n}." not in open(path).read():
+        if time.monotonic() > end:
+            sys.exit(f"save {n} is lost")
+"""
+
+
+def test_an_editor_that_saves_in_place_in_a_loop_loses_no_save(board: Path) -> None:
+    editor = subprocess.Popen([sys.executable, "-c", EDITOR, str(board)])
+    count = 0
+    while editor.poll() is None:
+        marked(board, "AA-1", "=" if count % 2 else " ")
+        count += 1
+    assert editor.returncode == 0
+    assert "note: 24." in board.read_text()
+    assert len([*board.parent.iterdir()]) == 1
+
+
+@pytest.mark.parametrize("words", [("add", "new"), ("mark", "AA-1", "x"), ("sort",)])
+def test_no_link_leads_out_of_the_repository(
+    words: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "kanban.md").write_text(BOARD.replace("LOW", "HIGH", 1))
+    before = (tmp_path / "out" / "kanban.md").read_bytes()
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / ".windlass").symlink_to(tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "repo")
+    assert main(["board", *words]) == ConfigError.exit_code
+    assert "is a symbolic link, and nothing is written through links" in capsys.readouterr().err
+    assert (tmp_path / "out" / "kanban.md").read_bytes() == before
+    assert len([*(tmp_path / "out").iterdir()]) == 1
+
+
+def test_a_file_where_a_folder_should_be_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".windlass").mkdir()
+    (tmp_path / ".windlass" / "kanban.md").write_text(BOARD)
+    (tmp_path / ".windlass" / "plans").write_text("")
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan", "AA-1"]) == ConfigError.exit_code
+    assert "plans is no folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["folder", "dead link"])
+@pytest.mark.parametrize("end", ["windlass", "windlass-part"])
+def test_what_lies_where_a_change_would_be_written_stops_none(
+    kind: str, end: str, board: Path
+) -> None:
+    was = board.read_bytes()
+    now = BOARD.replace("[ ] **[AA-1]", "[x] **[AA-1]").encode()
+    digests = f"{edits._digest(was)}-{edits._digest(now)}"  # noqa: SLF001 - what it is called
+    for name in (digests, f"{digests}.00000000"):
+        place = board.parent / f".kanban.md.{name}.{end}"
+        place.mkdir() if kind == "folder" else place.symlink_to("nothing")
+    assert marked(board, "AA-1", "x")
+    assert board.read_bytes() == now
+
+
+def test_who_holds_the_folder_is_said_and_not_waited_for_without_end(
+    board: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_lock, "_SILENT", 0.0)
+    monkeypatch.setattr(folder_lock, "_PATIENCE", 0.1)
+    said: list[str] = []
+    with folder_lock.held(str(board.parent)), pytest.raises(Conflict) as refused:
+        edits.change(str(board), lambda _: b"", remark=said.append)
+    holder = f"process {os.getpid()} "
+    assert len(said) == 1
+    assert holder in said[0]
+    assert holder in refused.value.message
+    assert board.read_text() == BOARD
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("board", "list"),
+        ("board", "add", "new"),
+        ("pipeline", "list"),
+        ("plan", "AA-1"),
+        ("import", "ralph", "."),
+    ],
+)
+def test_a_folder_that_was_deleted_is_named(words: tuple[str, ...], tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    script = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    command = [sys.executable, "-P", "-m", "windlass", *words]
+    env = {**os.environ, "WINDLASS_HOME": str(tmp_path / "state"), "HOME": str(tmp_path)}
+    done = subprocess.run(
+        ["sh", "-c", script, "sh", str(gone), *command],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=env,
+    )
+    assert done.returncode not in (0, 1), done.stderr
+    assert "the current folder was deleted" in done.stderr

@@ -58,7 +58,7 @@ def add(call: Call, *, asks: bool) -> None:
         written, text = edits.with_task(board, new)
         return text
 
-    boards.change(args.file, edit, make=True)
+    boards.change(args.file, edit, make=True, remark=call.remark)
     path = boards.path_of(args.file)
     call.data({"id": written, "file": path})
     call.say(f"{written}: {printable_line(title)}")
@@ -81,7 +81,7 @@ def mark(call: Call) -> None:
         was = edits.require(board, name).marker  # what somebody writes from now on is theirs
         return text
 
-    changed = boards.change(args.file, edit)
+    changed = boards.change(args.file, edit, remark=call.remark)
     call.data({"id": name, "marker": marker, "changed": changed})
     call.tell(f"{name} is [{marker}] ({MARKERS[marker]})" + ("" if changed else ", as it was"))
 
@@ -103,7 +103,7 @@ def sort(call: Call, waits: dict[str, int]) -> None:
         text = edit(was)
         changed = text != was.text
     else:
-        changed = boards.change(args.file, edit)
+        changed = boards.change(args.file, edit, remark=call.remark)
         text = boards.read(args.file).board.text
     from windlass.core.board import parser  # noqa: PLC0415 - only to say what came of it
 

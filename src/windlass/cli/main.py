@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from windlass.cli.call import Call
 from windlass.cli.index import EXPERTS, HOME, NAMES, CommandEntry
 from windlass.cli.output import coloured, flush, paint, write, write_error
-from windlass.core.errors import Internal, UserError, WindlassError
+from windlass.core.errors import Internal, Unavailable, UserError, WindlassError
 from windlass.core.printable import printable, printable_line
 
 _COMMON = frozenset(("-v", "-q", "--verbose", "--quiet", "--json", "-C"))
@@ -86,7 +86,9 @@ def _command(entry: CommandEntry, rest: list[str]) -> int:
         try:
             os.chdir(args.directory)
         except OSError as error:
-            raise UserError(f"cannot go to {args.directory}: {error.strerror}") from None
+            raise UserError(
+                f"cannot go to {printable_line(args.directory)}: {error.strerror}"
+            ) from None
     return int(module.run(Call(args)) or 0)
 
 
@@ -188,6 +190,10 @@ def _complain(error: WindlassError, words: list[str]) -> None:
 
 def _own_up(error: Exception, words: list[str]) -> int:
     """Says in one line what nobody foresaw; the traceback is for those who ask for it."""
+    if isinstance(error, FileNotFoundError) and _is_nowhere():
+        gone = Unavailable("the current folder was deleted", "cd somewhere that exists")
+        _complain(gone, words)
+        return gone.exit_code
     if _said("-v", words) or _said("--verbose", words):
         import traceback  # noqa: PLC0415 - only defects need it
 
@@ -199,6 +205,15 @@ def _own_up(error: Exception, words: list[str]) -> int:
     )
     _complain(said, words)
     return said.exit_code
+
+
+def _is_nowhere() -> bool:
+    """Whether the folder that we are in was deleted."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _said(option: str, words: list[str]) -> bool:

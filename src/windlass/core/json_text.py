@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from windlass.core.errors import ConfigError
+from windlass.core.printable import printable_line
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _LONE = re.compile("[\ud800-\udfff]")
@@ -40,21 +42,24 @@ def read(data: bytes, name: str) -> Any:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(
-            f"{name} is no UTF-8 text (byte {error.start})", "save it as UTF-8"
+            f"{printable_line(name)} is no UTF-8 text (byte {error.start})", "save it as UTF-8"
         ) from None
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         raise ConfigError(
-            f"{name} is no JSON: {error.msg} in line {error.lineno}, column {error.colno}",
+            f"{printable_line(name)} is no JSON: {error.msg} in line {error.lineno}, "
+            f"column {error.colno}",
             "mend it there",
         ) from None
     except RecursionError:
-        raise ConfigError(f"{name} is nested without end", "nothing needs so many levels") from None
+        raise ConfigError(
+            f"{printable_line(name)} is nested without end", "nothing needs so many levels"
+        ) from None
     except ValueError as error:
-        raise ConfigError(f"{name} is no JSON: {error}", "mend it") from None
+        raise ConfigError(f"{printable_line(name)} is no JSON: {error}", "mend it") from None
     for problem in _unusable(value):
-        raise ConfigError(f"{name}: {problem.path}: {problem.what}", problem.remedy)
+        raise ConfigError(f"{printable_line(name)}: {problem.path}: {problem.what}", problem.remedy)
     return value
 
 
@@ -79,8 +84,7 @@ def _unusable(value: Any) -> Iterator[Problem]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"the key {twice!r} stands twice in one object")
     return found
 
@@ -117,5 +121,7 @@ def require(problems: Iterable[Problem], name: str) -> None:
     if len(errors) > _MOST:
         lines.append(f"and {len(errors) - _MOST} more")
     if len(lines) == 1:
-        raise ConfigError(f"{name}: {lines[0]}", "")
-    raise ConfigError("\n  ".join([f"{name} has {len(errors)} problems", *lines]), "")
+        raise ConfigError(f"{printable_line(name)}: {lines[0]}", "")
+    raise ConfigError(
+        "\n  ".join([f"{printable_line(name)} has {len(errors)} problems", *lines]), ""
+    )

@@ -74,6 +74,7 @@ def salvage(
     branch: str | None = None,
     known_as: str | None = None,
     after: Sequence[str] = (),
+    again: Sequence[str] = (),
     ignored_cap: int = 64 << 20,
     ignored_files_cap: int = 10_000,
     allowed: Allowed = EVERYTHING,
@@ -87,7 +88,8 @@ def salvage(
     read through `box`, where there is one; what git cannot read of it, and what is more than is
     `allowed`, is kept as raw bytes. One that was moved out of its agent's reach is `known_as`
     what it was before. What is kept `after` other salvages of the same work is what there is by
-    then, and not what is missing; where these hold all of it, the first of them is given. What was
+    then, and not what is missing; where these hold all of it, the first of them is given. A place
+    that stays is kept `again` as it is, unless one of its salvages holds all of it. What was
     `provided` and is as it was is none of the agent's work.
     """
     ref = manifest.ref_of(agent, stamp)
@@ -138,6 +140,11 @@ def salvage(
         if after and later.adds_nothing(inside, commit, after):
             ref = manifest.ref_of(earlier.agent, earlier.stamp)
             return Salvaged(ref=ref, commit=after[0], summary=earlier.summary)
+        for one in again:
+            if later.adds_nothing(inside, commit, [one]):
+                had = manifest.read(repo, one)
+                ref = manifest.ref_of(had.agent, had.stamp)
+                return Salvaged(ref=ref, commit=one, summary=had.summary)
         sync(inside.release(repo))
     try:
         set_ref(repo, ref, commit, old=null_oid(repo))

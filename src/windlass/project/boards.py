@@ -12,7 +12,9 @@ from windlass.core.board import edits as board_edits
 from windlass.core.board import parser
 from windlass.core.board.board import Board
 from windlass.core.errors import NotFound, UserError
+from windlass.core.printable import printable_line
 from windlass.project import edits, folder
+from windlass.project.folder_lock import Remark
 
 NAME = "kanban.md"
 _STDIN = "-"
@@ -43,11 +45,20 @@ def read(named: str | None = None) -> BoardFile:
         return BoardFile("stdin", parser.parse(boards.text_of(data)), folder.find())
     path = path_of(named)
     if named is None and not os.path.lexists(path):
-        raise NotFound(f"there is no board {path}", "`wl board add` makes one, with its first task")
+        raise NotFound(
+            f"there is no board {printable_line(path)}",
+            "`wl board add` makes one, with its first task",
+        )
     return BoardFile(path, parser.parse(boards.text_of(folder.read(path))), folder.beside(path))
 
 
-def change(named: str | None, edit: Callable[[Board], str], *, make: bool = False) -> bool:
+def change(
+    named: str | None,
+    edit: Callable[[Board], str],
+    *,
+    make: bool = False,
+    remark: Remark | None = None,
+) -> bool:
     """Changes a board as it is now; says whether there was anything to change."""
     if named == _STDIN:
         raise UserError("stdin cannot be written", "name a file")
@@ -56,8 +67,10 @@ def change(named: str | None, edit: Callable[[Board], str], *, make: bool = Fals
     def changed(was: bytes | None) -> bytes:
         if was is None:
             if not make:
-                raise NotFound(f"there is no board {path}", "`wl board add` makes one")
+                raise NotFound(
+                    f"there is no board {printable_line(path)}", "`wl board add` makes one"
+                )
             was = board_edits.EMPTY.encode()
         return boards.bytes_of(edit(parser.parse(boards.text_of(was))))
 
-    return edits.change(os.path.abspath(path), changed)
+    return edits.change(os.path.abspath(path), changed, remark=remark)

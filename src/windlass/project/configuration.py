@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from windlass.core import toml_text
 from windlass.core.errors import ConfigError
+from windlass.core.printable import printable_line
 from windlass.core.toml_text import NotToml
 from windlass.project import folder
 
@@ -23,7 +24,9 @@ def pipeline(windlass: str, home: str) -> str:
     for path, table in _tables(windlass, home):
         named = table.get("pipeline", "")
         if not isinstance(named, str):
-            raise ConfigError(f"{path}: pipeline is no text", 'write pipeline = "fast"')
+            raise ConfigError(
+                f"{printable_line(path)}: pipeline is no text", 'write pipeline = "fast"'
+            )
         if named:
             return named
     return ""
@@ -65,4 +68,6 @@ def _tables(windlass: str, home: str) -> Iterator[tuple[str, dict[str, Any]]]:
         try:
             yield path, toml_text.read(folder.read(path).decode())
         except (NotToml, UnicodeDecodeError) as error:
-            raise ConfigError(f"{path} is not valid TOML: {error}", "mend that line") from None
+            raise ConfigError(
+                f"{printable_line(path)} is not valid TOML: {error}", "mend that line"
+            ) from None

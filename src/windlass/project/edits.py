@@ -2,7 +2,8 @@
 
 A change is a function of what the file holds at that moment. The new file takes the place of the
 old one in one step that hands the old one back: if somebody saved in between, theirs is what the
-change is made of once more. No link is followed, and the file keeps its mode.
+change is made of once more. Who has the file open to write it is waited for, so that their words do
+not go into a file that has no name any more. No link is followed, and the file keeps its mode.
 
 The new file's name says what it replaces and by what, so that the next change knows what one that
 was killed has left: its own, which goes, or what somebody saved in that moment, which stays.
@@ -12,7 +13,6 @@ from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
 import hashlib
 import os
 import re
@@ -21,7 +21,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from windlass.core.errors import ConfigError, Conflict
+from windlass.core.printable import printable_line
 from windlass.project import folder as folders
+from windlass.project import folder_lock, writers
+from windlass.project.folder_lock import Remark
 
 Edit = Callable[[bytes | None], bytes]
 """From what a file holds to what it shall hold; None is no file."""
@@ -33,11 +36,14 @@ _AT_CWD = -100
 _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 
 
-def change(path: str, edit: Edit) -> bool:
-    """Changes a file, or makes it; says whether there was anything to change."""
-    with _locked(os.path.dirname(path)):
+def change(path: str, edit: Edit, *, remark: Remark | None = None) -> bool:
+    """Changes a file, or makes it; says whether there was anything to change.
+
+    `remark` is told what is waited for, where that takes long.
+    """
+    with folder_lock.held(os.path.dirname(path), remark):
         _clear(path)
-        was = _read(path)
+        was = _settled(path)
         now = edit(was)
         if now == was:
             return False
@@ -48,11 +54,13 @@ def change(path: str, edit: Edit) -> bool:
                 _replace(path, was, now, edit)
         except FileNotFoundError:
             raise Conflict(
-                f"{path} was deleted meanwhile", "nothing was written; put it back, and try again"
+                f"{printable_line(path)} was deleted meanwhile",
+                "nothing was written; put it back, and try again",
             ) from None
         except OSError as error:
             raise ConfigError(
-                f"{path} cannot be written: {error.strerror}", "nothing was changed; mend that"
+                f"{printable_line(path)} cannot be written: {error.strerror}",
+                "nothing was changed; mend that",
             ) from None
         return True
 
@@ -62,58 +70,59 @@ def _make(path: str, now: bytes) -> None:
         try:
             os.link(fresh, path)  # unlike a rename, it replaces nothing
         except FileExistsError:
-            raise Conflict(f"{path} was made meanwhile", "try again") from None
+            raise Conflict(f"{printable_line(path)} was made meanwhile", "try again") from None
 
 
 def _replace(path: str, was: bytes, now: bytes, edit: Edit) -> None:
     """Puts the new file in place, and again where somebody else saved in between."""
     mode = stat.S_IMODE(os.lstat(path).st_mode)
     if not mode & 0o222 or not os.access(path, os.W_OK):
-        raise ConfigError(f"{path} is read-only", f"chmod u+w {path}")
+        raise ConfigError(
+            f"{printable_line(path)} is read-only", f"chmod u+w {printable_line(path)}"
+        )
     for _ in range(_TRIES):
         with _written(path, was, now, mode) as fresh:
             if not _exchange(fresh, path):
-                if _read(path) == was:
+                if not writers.wait(path) and _read(path) == was:
                     os.replace(fresh, path)
                     return
-                was = _require(path)
-                now = edit(was)
-                continue
-            if _read(fresh) == was:
-                return
-            was = _put_back(fresh, path, now)
+            else:
+                writers.wait_closed(fresh)
+                if _read(fresh) == was:
+                    return
+                _put_back(fresh, path, now)
+        was = _require(path, _settled(path))
         now = edit(was)
-    raise Conflict(f"somebody else keeps writing {path}", "try again when they are done")
+    raise Conflict(
+        f"somebody else keeps writing {printable_line(path)}", "try again when they are done"
+    )
 
 
-def _put_back(fresh: str, path: str, ours: bytes) -> bytes:
+def _put_back(fresh: str, path: str, ours: bytes) -> None:
     """Puts what somebody saved, and we have in our hands, back in its place: the newest of it."""
     obsolete = {ours}
     while True:
-        theirs = _require(fresh)
+        theirs = _require(fresh, _read(fresh))
         _exchange(fresh, path)
-        if _require(fresh) in obsolete:
-            return theirs
+        if _require(fresh, _read(fresh)) in obsolete:
+            return
         obsolete.add(theirs)
 
 
-def _require(path: str) -> bytes:
-    held = _read(path)
-    if held is None:
-        raise FileNotFoundError(path)
+def _settled(path: str) -> bytes | None:
+    """What a file holds once nobody is in the middle of writing it, as far as we wait for that."""
+    for _ in range(_TRIES):
+        writers.wait(path)
+        held = _read(path)
+        if not writers.wait(path) and _read(path) == held:
+            break
     return held
 
 
-@contextmanager
-def _locked(folder: str) -> Iterator[None]:
-    """Holds the folder, so that two of us do not change what is in it at once."""
-    os.makedirs(folder, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def _require(path: str, held: bytes | None) -> bytes:
+    if held is None:
+        raise FileNotFoundError(path)
+    return held
 
 
 def _read(path: str) -> bytes | None:
@@ -123,8 +132,8 @@ def _read(path: str) -> bytes | None:
         return None
     if stat.S_ISLNK(mode):
         raise ConfigError(
-            f"{path} is a symbolic link, and nothing is written through links",
-            f"name the file itself: {os.path.realpath(path)}",
+            f"{printable_line(path)} is a symbolic link, and nothing is written through links",
+            f"name the file itself: {printable_line(os.path.realpath(path))}",
         )
     return folders.read(path)
 
@@ -133,7 +142,8 @@ def _read(path: str) -> bytes | None:
 def _written(path: str, was: bytes | None, text: bytes, mode: int) -> Iterator[str]:
     """A new file beside the old one, removed in the end where it still has that name."""
     folder, name = os.path.split(path)
-    fresh = os.path.join(folder, f".{name}.{_digest(was)}-{_digest(text)}.windlass")
+    of = f"{_digest(was)}-{_digest(text)}.{os.urandom(4).hex()}"  # which nobody can have placed
+    fresh = os.path.join(folder, f".{name}.{of}.windlass")
     part = f"{fresh}-part"
     try:
         descriptor = os.open(part, _FRESH, 0o666 if mode == 0o666 else 0o600)
@@ -154,15 +164,17 @@ def _written(path: str, was: bytes | None, text: bytes, mode: int) -> Iterator[s
 def _clear(path: str) -> None:
     """Removes what changes that were killed have left, unless it is what somebody had saved."""
     folder, name = os.path.split(path)
-    left = re.compile(rf"\.{re.escape(name)}\.([0-9a-f]{{16}})-([0-9a-f]{{16}})\.windlass(-part)?")
+    digests = r"([0-9a-f]{16})-([0-9a-f]{16})"
+    left = re.compile(rf"\.{re.escape(name)}\.{digests}\.[0-9a-f]{{8}}\.windlass(-part)?")
     for entry in os.listdir(folder):
         found = left.fullmatch(entry)
-        if found is None:
-            continue
         place = os.path.join(folder, entry)
+        if found is None or not stat.S_ISREG(os.lstat(place).st_mode):
+            continue
         if not found[3] and _digest(folders.read(place)) not in found.groups():
             raise Conflict(
-                f"{place} holds what was saved into {path} when a change of ours was killed",
+                f"{printable_line(place)} holds what was saved into {printable_line(path)} "
+                "when a change of ours was killed",
                 "compare the two, keep what you want, and delete that file",
             )
         os.unlink(place)

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 
 from windlass.core.errors import ConfigError, NotFound, UserError
+from windlass.core.printable import printable_line
 
 NAME = ".windlass"
 LARGEST = 32 << 20
@@ -57,7 +58,7 @@ def plans(folder: str) -> frozenset[str]:
         return frozenset()
     except OSError as error:
         raise ConfigError(
-            f"cannot list the plans in {folder}: {error.strerror}", "mend that"
+            f"cannot list the plans in {printable_line(folder)}: {error.strerror}", "mend that"
         ) from None
 
 
@@ -70,16 +71,18 @@ def read(path: str) -> bytes:
     try:
         descriptor = os.open(path, _KEEP & ~os.O_NONBLOCK if handed else _KEEP)
     except FileNotFoundError:
-        raise NotFound(f"no file {path}", "name one that there is") from None
+        raise NotFound(f"no file {printable_line(path)}", "name one that there is") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise UserError(f"cannot read {path}: {reason}", "name a file of text") from None
+        raise UserError(
+            f"cannot read {printable_line(path)}: {reason}", "name a file of text"
+        ) from None
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode) and not (handed and stat.S_ISFIFO(mode)):
         os.close(descriptor)
         if stat.S_ISDIR(mode):
-            raise UserError(f"{path} is a folder", "name a file")
-        raise UserError(f"{path} is no plain file", "name a file, or - for stdin")
+            raise UserError(f"{printable_line(path)} is a folder", "name a file")
+        raise UserError(f"{printable_line(path)} is no plain file", "name a file, or - for stdin")
     with os.fdopen(descriptor, "rb") as file:
         data = file.read(LARGEST + 1)
     return short(data, path)
@@ -88,5 +91,7 @@ def read(path: str) -> bytes:
 def short(data: bytes, name: str) -> bytes:
     """What was read, or an error where it is more than any such file has."""
     if len(data) > LARGEST:
-        raise UserError(f"{name} has more than {LARGEST >> 20} MiB", "that is no such file")
+        raise UserError(
+            f"{printable_line(name)} has more than {LARGEST >> 20} MiB", "that is no such file"
+        )
     return data

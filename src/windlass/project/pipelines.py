@@ -14,6 +14,7 @@ from windlass.core.board.tasks import ID
 from windlass.core.errors import NotFound, UserError, WindlassError
 from windlass.core.pipeline import built_in, spec
 from windlass.core.pipeline.steps import Pipeline
+from windlass.core.printable import printable_line
 from windlass.project import folder, step_roles
 
 _STDIN = "-"
@@ -44,7 +45,7 @@ def _of_repository(named: str, windlass: str) -> tuple[bytes, str]:
         path = resources.files("windlass.data") / "pipelines" / f"{named}.json"
         return path.read_bytes(), f"the built-in pipeline {named}"
     raise NotFound(
-        f"no pipeline {named} in this repository",
+        f"no pipeline {printable_line(named)} in this repository",
         "name a file of JSON in it, or one that `wl pipeline list` shows",
     )
 
@@ -85,7 +86,12 @@ def chosen(task: str, windlass: str, *, command_line: str = "", config: str = ""
     for source in built_in.sources(task, command_line=command_line, board=said, config=config):
         if source.name:
             named = data_of if command_line else _of_repository
-            data, origin = named(source.name, windlass)
+            try:
+                data, origin = named(source.name, windlass)
+            except NotFound as error:
+                if source.name == command_line:
+                    raise
+                raise NotFound(f"{error.message}: {source.why} names it", error.hint) from None
             return Chosen(spec.parse(data, origin), origin, source.why)
         path = os.path.join(windlass, source.file)
         if os.path.lexists(path):

@@ -11,9 +11,11 @@ import msgspec
 from windlass.core import config_roles, roles
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import ConfigError, NotFound
-from windlass.core.pipeline import step_roles, steps
+from windlass.core.json_text import Problem
+from windlass.core.pipeline import spec, step_roles, steps
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline
+from windlass.core.printable import printable_line
 from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, RoleFile
 from windlass.project import folder
 
@@ -27,7 +29,7 @@ def names(windlass: str) -> list[str]:
 def find(name: str, windlass: str, *, configured: RoleSettings | None = None) -> StepRole:
     """A role by its name, or by what the ancestors called it."""
     if name not in names(windlass):
-        raise NotFound(f"no role {name}", f"there are {', '.join(names(windlass))}")
+        raise NotFound(f"no role {printable_line(name)}", f"there are {', '.join(names(windlass))}")
     return step_roles.define(
         name,
         shipped=_shipped(STEP_ALIASES.get(name, name)),
@@ -40,6 +42,18 @@ def applied(pipeline: Pipeline, windlass: str) -> Pipeline:
     """A pipeline with what its roles say about results; roles that nobody knows say nothing."""
     known = {step.agent for step in pipeline.steps}.intersection(names(windlass))
     return steps.with_roles(pipeline, {name: find(name, windlass).mappings for name in known})
+
+
+def problems(value: Any, windlass: str) -> list[Problem]:
+    """What is wrong with the roles that a pipeline's steps name; who is unknown is not judged."""
+    known, found = set(names(windlass)), []
+    for path, name in spec.agents(value):
+        if name in known:
+            try:
+                find(name, windlass)
+            except ConfigError as error:
+                found.append(Problem(path, error.message, error.hint))
+    return found
 
 
 def data(role: StepRole) -> dict[str, Any]:
@@ -72,7 +86,7 @@ def _file(name: str, windlass: str) -> RoleFile | None:
     try:
         return roles.parse(folder.read(path).decode(), origin=path)
     except UnicodeDecodeError:
-        raise ConfigError(f"{path} is no UTF-8 text", "save it as UTF-8") from None
+        raise ConfigError(f"{printable_line(path)} is no UTF-8 text", "save it as UTF-8") from None
 
 
 def _own(windlass: str) -> set[str]:

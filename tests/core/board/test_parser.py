@@ -225,6 +225,67 @@ def test_a_cycle_is_named_in_full_and_once() -> None:
     ]
 
 
+BAD_LINES = {
+    "- [X] **[AA-1]** t": ("unknown marker [X]", "AA-1"),
+    "- [ ] **[A-1]** t": ("bad id 'A-1'", "this task"),
+    "- [ ] **[OK-1]** t": ("duplicate id OK-1", "OK-1"),
+}
+
+
+@pytest.mark.parametrize("line", BAD_LINES)
+def test_a_bad_first_line_hides_nothing_of_what_is_wrong_below_it(line: str) -> None:
+    what, who = BAD_LINES[line]
+    good = ["- [ ] **[OK-1]** fine", *REST]
+    found = told(board(*good, line, "  - Priority: urgent", "  - Dependencies: NO-9, OK-1 OK-1"))
+    found = [said for said in found if not said.startswith("line 8: ")]
+    assert [said.partition(";")[0] for said in found] == [
+        f"line 5: {what}" + (": line 2 has it too" if who == "OK-1" else ""),
+        "line 6: bad priority 'urgent'",
+        "line 7: bad dependency 'OK-1 OK-1'",
+        f"line 7: {who} depends on NO-9, which is no task of the board",
+    ]
+    found = told(board(*good, line, "  - Priority: LOW"))
+    assert any(said.startswith(f"line 5: {who} has no Dependencies") for said in found)
+
+
+def test_all_that_is_wrong_with_a_first_line_is_named() -> None:
+    assert [said.partition(";")[0] for said in told(board("* [?] **[A-1]** t"))] == [
+        "line 2: a task that begins with '*'",
+        "line 2: unknown marker [?]",
+        "line 2: bad id 'A-1'",
+    ]
+
+
+def waiting(needs: dict[str, str]) -> str:
+    rows = []
+    for name, need in needs.items():
+        rows += [f"- [ ] **[{name}]** t", "  - Priority: LOW", f"  - Dependencies: {need}"]
+    return board(*rows)
+
+
+def test_cycles_that_share_a_task_are_all_named() -> None:
+    found = told(waiting({"AB-1": "AB-2", "AB-2": "AB-1, AB-3", "AB-3": "AB-2"}))
+    assert [said.partition(";")[0] for said in found] == [
+        "line 4: dependency cycle AB-1 -> AB-2 -> AB-1",
+        "line 7: dependency cycle AB-2 -> AB-3 -> AB-2",
+    ]
+
+
+def test_a_cycle_through_a_task_with_a_wrong_marker_is_named_at_once() -> None:
+    text = waiting({"AB-1": "AB-2", "AB-2": "AB-1"}).replace("[ ] **[AB-2]", "[?] **[AB-2]")
+    assert [said.partition(";")[0] for said in told(text)] == [
+        "line 4: dependency cycle AB-1 -> AB-2 -> AB-1",
+        "line 5: unknown marker [?]",
+    ]
+
+
+def test_a_knot_of_thousands_is_told_in_a_few_lines() -> None:
+    needs = {f"AA-{n}": f"AA-{(n + 1) % 5000}, AA-{(n + 7) % 5000}" for n in range(5000)}
+    found = told(waiting(needs))
+    assert len(found) == 21
+    assert "more dependencies lie on cycles with AA-0" in "".join(found)
+
+
 def test_thousands_of_mistakes_are_told_as_fast_as_none() -> None:
     rows = ["## TASKS"]
     for number in range(6_000):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Callable
 from importlib import resources
 from typing import Any, get_args
@@ -25,7 +26,9 @@ SCHEMA = json.loads((DATA / "lifecycle.schema.json").read_text())
 def told(value: Any) -> list[str]:
     """What makes no sense about a lifecycle."""
     lifecycle, problems = spec.read(value)
-    return [str(problem) for problem in problems or checks.problems(lifecycle)]
+    if any(problem.level == "error" for problem in problems):
+        return [str(problem) for problem in problems]
+    return [str(problem) for problem in (*problems, *checks.problems(lifecycle))]
 
 
 def slow(value: Any, state: str, event: str, denied: set[str]) -> dict[str, Any]:
@@ -278,6 +281,42 @@ MUTANTS: dict[str, tuple[Mutation, str]] = {
         lambda m: m["guards"]["fix_attempts_lt_max"].pop("fn"),
         "$.guards.fix_attempts_lt_max.fn: missing",
     ),
+    "every state leads out of an end": (
+        lambda m: m["transitions"].append({"event": "any.how", "from": "*", "to": "failed"}),
+        ".from: merged is terminal, and any.how leads out to failed; above it, let any.how keep",
+    ),
+    "what kept an end is guarded": (
+        lambda m: of(m, "resume.abort", "merged")[0].update(guard="fix_attempts_lt_max"),
+        ".from: merged is terminal, and resume.abort leads out to failed",
+    ),
+    "a reset that is guarded alone": (
+        lambda m: of(m, "startup.reset", "fixing")[0].update(guard="fix_attempts_lt_max"),
+        "$.states.fixing: every startup.reset of fixing is guarded",
+    ),
+    "a guarded reset into work": (
+        lambda m: m["transitions"].insert(
+            0,
+            {
+                "event": "startup.reset",
+                "from": "*",
+                "to": "merging",
+                "guard": "fix_attempts_lt_max",
+            },
+        ),
+        "$.states.fixing: startup.reset leaves fixing at merging",
+    ),
+    "a reset into an end": (
+        lambda m: of(m, "startup.reset", "fixing")[0].update(to="merged"),
+        "$.states.fixing: startup.reset leaves fixing at merged",
+    ),
+    "a key that is misspelt": (
+        lambda m: of(m, "fix.detected", "failed")[0].update(gaurd="x"),
+        "$.transitions[2].gaurd: warning: unknown key: it means nothing; did you mean guard?",
+    ),
+    "a key of a state that means nothing": (
+        lambda m: m["states"]["merging"].update(colour="red"),
+        "$.states.merging.colour: warning: unknown key",
+    ),
     "a circle that nobody comes out of": (
         circled,
         "$.states.needs_resolve: no way leads from needs_resolve to an end",
@@ -323,3 +362,32 @@ def test_what_has_not_the_shape_of_a_lifecycle_is_refused_with_a_path(
     assert any(said.startswith(words) for said in told(value)), told(value)
     with pytest.raises(ConfigError, match=r"x\.json"):
         spec.parse(json.dumps(value).encode(), "x.json")
+
+
+def _many(count: int) -> dict[str, Any]:
+    """Every name is unknown, and nearly that of another."""
+    states = {f"a_long_name_of_state_{n}": {"type": "waiting"} for n in range(count)}
+    ways = [{"event": "e", "from": name, "to": name.replace("state", "stare")} for name in states]
+    return {"states": {**states, "begin": {"type": "initial"}}, "transitions": ways}
+
+
+def _guarded(count: int) -> dict[str, Any]:
+    ways = [{"event": "e", "from": "a", "to": "a", "guard": f"g{n}"} for n in range(count)]
+    guards = {f"g{n}": {"fn": "f"} for n in range(count)}
+    return {"states": {"a": {"type": "initial"}}, "guards": guards, "transitions": ways}
+
+
+def _chain(count: int) -> dict[str, Any]:
+    states = {f"s{n}": {"type": "waiting"} for n in range(count)}
+    states |= {"s0": {"type": "initial"}, f"s{count}": {"type": "terminal"}}
+    ways = [{"event": "e", "from": f"s{n}", "to": f"s{n + 1}"} for n in range(count)]
+    return {"states": states, "transitions": ways[::-1]}
+
+
+@pytest.mark.parametrize("value", [_many(3_000), _guarded(20_000), _chain(5_000)])
+def test_the_largest_lifecycle_is_checked_in_a_moment(value: dict[str, Any]) -> None:
+    lifecycle, problems = spec.read(value)
+    assert not problems
+    began = time.process_time()
+    checks.problems(lifecycle)
+    assert time.process_time() - began < 2

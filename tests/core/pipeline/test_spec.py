@@ -59,7 +59,9 @@ WRONG: list[tuple[Any, str]] = [
     (whole(max="3"), '$.steps[0].max: "3" is no bound'),
     (whole(readonly="yes"), "$.steps[0].readonly: "),
     (whole(config=[1]), "$.steps[0].config: not an object but a list"),
-    (whole(hooks=3), "$.steps[0].hooks: not an object but 3"),
+    (whole(config=[]), "$.steps[0].config: not an object but a list"),
+    (whole(config=0), "$.steps[0].config: not an object but 0"),
+    (whole(hooks=3), "$.steps[0].hooks: neither an object nor a list but 3; write {…} or […]"),
     (whole(enabled_by=3), "$.steps[0].enabled_by: not a text but 3"),
     (whole(on_max=3), "$.steps[0].on_max: 3 is no jump"),
     (whole(on_result=[]), "$.steps[0].on_result: not an object but a list"),
@@ -204,5 +206,7 @@ def test_a_drawing_shows_every_step_and_lets_no_name_out_of_its_place() -> None:
     assert pipeline is not None
     drawn = ElementTree.fromstring(drawings.svg(pipeline))  # noqa: S314 - our own drawing
     words = " ".join(text for text in drawn.itertext() if text)
-    assert all(name in words for name in ("a", "b", "FIX: c (d)", '"><script>', "success"))
+    assert all(
+        name in words for name in ("a", "b", "FIX: c (d, at most 3)", '"><script>', "success")
+    )
     assert "<script>" not in drawings.mermaid(pipeline)

@@ -290,3 +290,26 @@ def test_an_agent_that_was_stopped_for_its_ending_and_stays_is_told_of(crew: Cre
     told = [event["data"].get("text", "") for event in crew.workshop.ask("log", last=100)]
     said = "c1 has landed; fox has uncommitted work, so it stays, stopped: wl resume fox"
     assert said in told
+
+
+@pytest.mark.parametrize("when", ["plan.before", "apply.before"])
+def test_a_change_that_is_dropped_while_it_lands_is_not_both(crew: CrewGround, when: str) -> None:
+    """Until the branch is to move it is taken back; from then on that is refused."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    crew.workshop.ask("submit", change="fox")
+    before, refused = crew.main(), []
+
+    def reached(name: str) -> None:
+        if name == f"landing.land.{when}":
+            try:
+                crew.workshop.ask("drop", change="c1")
+            except Conflict as error:
+                refused.append(error.message)
+
+    crew.workshop.context.failpoints.reached = reached  # type: ignore[method-assign]
+    crew.settle()
+    if when == "plan.before":
+        assert (crew.change("c1")["state"], crew.main()) == ("dropped", before)
+    else:
+        assert (crew.change("c1")["state"], refused) == ("landed", ["c1 is landing just now"])

@@ -31,6 +31,29 @@ def test_its_work_is_kept_once_and_the_tree_stays_as_it_was(workshop: Workshop) 
     assert (path / "new.py").read_text() == "half done"
 
 
+def test_a_changed_tracked_file_is_kept_once_and_what_was_done_since_once_more(
+    workshop: Workshop,
+) -> None:
+    path = a_tree(workshop, "worker-TASK-001-17")
+    tracked = path / "kept.py"
+    tracked.write_text("as it was")
+    git(path, "add", "kept.py")
+    git(path, "commit", "-q", "-m", "kept")
+    tracked.write_text("changed here")
+    (kept,) = workshop.ask("foreign-work", paths=[str(path)])
+    (again,) = workshop.ask("foreign-work", paths=[str(path)])
+    assert again["entry"] == kept["entry"]
+    (entry,) = workshop.ask("trash")
+    tracked.write_text("changed once more")
+    (more,) = workshop.ask("foreign-work", paths=[str(path)])
+    (same,) = workshop.ask("foreign-work", paths=[str(path)])
+    assert same["entry"] == more["entry"] != kept["entry"]
+    both = {one["id"]: one["summary"] for one in workshop.ask("trash")}
+    assert both[kept["entry"]] == entry["summary"]
+    counted = ("changed", "untracked")
+    assert [both[more["entry"]][name] for name in counted] == [1, 1]
+
+
 def test_it_can_be_brought_back_as_an_agents(workshop: Workshop) -> None:
     path = a_tree(workshop, "worker-TASK-001-17")
     (kept,) = workshop.ask("foreign-work", paths=[str(path)])

@@ -349,3 +349,15 @@ def test_a_driver_that_nobody_knows_is_refused_at_once(board: RunGround) -> None
     with pytest.raises(WindlassError, match="nope"):
         board.run(driver="nope")
     assert board.markers()["API-1"] == " "
+
+
+def test_a_mark_that_was_missed_is_given_at_the_next_round(board: RunGround) -> None:
+    """The board was away when the task landed; what needs it begins all the same."""
+    board.run()
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    text = board.board_file.read_text()
+    board.board_file.unlink()
+    board.speak("api-1", PASSED)
+    board.board_file.write_text(text)
+    board.run()
+    assert board.markers() == {"API-1": "x", "API-2": "="}

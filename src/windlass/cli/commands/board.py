@@ -11,13 +11,14 @@ what is taken off for rounds of waiting, plan whether there is a plan for it (15
 dependents how many unfinished tasks wait for it (7,000 off each), siblings how many others of its
 prefix are under way (the square root, times 20,000, added). The lowest comes first.
 
-Exit codes: 3 where `validate` finds something wrong; warnings alone are none.
+Exit codes: 3 where `validate` finds something wrong; warnings alone are none. 14 where `mark --was`
+finds another marker there by now.
 """
 
 from __future__ import annotations
 
 import sys
-from argparse import SUPPRESS, ArgumentParser
+from argparse import ArgumentParser
 
 from windlass.cli import board_view
 from windlass.cli.call import Call
@@ -58,7 +59,7 @@ def arguments(parser: ArgumentParser) -> None:
     sort.add_argument("--dry-run", action="store_true", help="say the order, and write nothing")
     show.add_argument("task", metavar="TASK")
     for verb in (validate, list_, next_, show, sort):
-        verb.add_argument("file", nargs="?", default=SUPPRESS, metavar="FILE", help=_FILE)
+        verb.add_argument("named", nargs="?", metavar="FILE", help=_FILE)
     for verb in (validate, list_, next_, show, add, mark, sort):
         verb.add_argument("--file", metavar="FILE", help=_FILE)
     mark.add_argument("task", metavar="TASK")
@@ -84,6 +85,12 @@ def run(call: Call) -> int:
     verb = call.args.verb
     if verb is None:
         verb, call.args.file = "list", None
+    elif named := getattr(call.args, "named", None):
+        if call.args.file:
+            raise UserError(
+                f"two boards are named: {named} and --file {call.args.file}", "name one of them"
+            )
+        call.args.file = named
     if verb == "validate":
         return board_view.validate(call)
     if verb == "next":

@@ -188,4 +188,4 @@ def _there(pair: Pair) -> bool:
     words = pair.new.split()
     if words[0] != "wl" or len(words) == 1:
         return True
-    return words[1] in NAMES and pair.new not in commands.LATER
+    return words[1] in NAMES

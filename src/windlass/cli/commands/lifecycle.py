@@ -4,7 +4,8 @@
 whose guard holds counts; guards hold unless --guard NAME=false says otherwise. It checks nothing
 else, so that a file under work can be tried. `check` says what makes no sense: states that are
 never reached or never left, transitions that never count, chains, unknown names, running states
-that no restart resets. FILE is a file, or - for stdin; without one it is ours.
+that not every restart resets, keys that mean nothing. FILE is a file, or - for stdin; without one
+it is ours.
 
 None of this drives anything yet: changes land by rules of their own, whose states are what ours
 names as `public`. It is there to be read, checked and tried.
@@ -142,7 +143,8 @@ def _check(call: Call) -> int:
         problems = [Problem("$", error.message, error.hint)]
     else:
         lifecycle, problems = spec.read(value)
-        problems = problems or checks.problems(lifecycle)
+        if not any(problem.level == "error" for problem in problems):
+            problems += checks.problems(lifecycle)
     errors = sum(problem.level == "error" for problem in problems)
     call.data(
         {

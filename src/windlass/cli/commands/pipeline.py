@@ -10,7 +10,8 @@ is a file, - for stdin, or a name that `list` shows. None of this needs a daemon
 long. What a repository's `.windlass/roles/ROLE.md` says in its front matter goes before ours, and
 `[roles.ROLE]` of the configuration, shown beside it, before both.
 
-Exit codes: 3 where a pipeline is refused, each reason with its path.
+Exit codes: 3 where a pipeline is refused, each reason with its path; 8 where there is no such
+pipeline, or no such task on the board.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from windlass.api import places
 from windlass.cli.call import Call
 from windlass.cli.output import write_exactly
 from windlass.core import json_text
+from windlass.core.board import edits
 from windlass.core.errors import ConfigError, UserError
 from windlass.core.json_text import Problem
 from windlass.core.pipeline import drawings, simulation, spec
 from windlass.core.pipeline.steps import Inline, Pipeline, Step
 from windlass.core.printable import printable_line
-from windlass.project import configuration, drawing_files, folder, pipelines, step_roles
+from windlass.project import boards, configuration, drawing_files, folder, pipelines, step_roles
 
 EXAMPLES = (
     "wl pipeline list",
@@ -91,6 +93,8 @@ def _show(call: Call) -> None:
         command_line=args.file or "",
         config=configuration.pipeline(windlass, places.home()),
     )
+    if args.task:
+        edits.require(boards.read().board, args.task)
     pipeline = chosen.pipeline
     if args.svg == "-" and not call.json:
         write_exactly(drawings.svg(pipeline))
@@ -137,13 +141,20 @@ def _say(call: Call, pipeline: Pipeline, origin: str) -> None:
     for number, step in enumerate(pipeline.steps, start=1):
         call.say(f"{number:>3}. {step.id}  {printable_line(_about(step))}")
         for result, handler in step.on_result.items():
-            if isinstance(handler, Inline):
-                said = f"{step.id}:{handler.id}, {handler.agent}, at most {handler.max}"
+            if isinstance(handler, str):
+                call.say(f"       {result} -> {printable_line(handler)}")
             else:
-                said = handler
-            call.say(f"       {result} -> {printable_line(said)}")
+                _say_inline(call, step, result, handler)
     if pipeline.on_reject:
         call.say(f"a rejected change goes back to {pipeline.on_reject}")
+
+
+def _say_inline(call: Call, step: Step, result: str, inline: Inline) -> None:
+    bound = f"at most {inline.max}, then {inline.on_max}"
+    said = f"{step.id}:{inline.id}, {inline.agent}, {bound}"
+    call.say(f"       {result} -> {printable_line(said)}")
+    for of_inline, jump in inline.on_result.items():
+        call.say(f"           {of_inline} -> {printable_line(jump)}")
 
 
 def _about(step: Step) -> str:
@@ -163,6 +174,7 @@ def _validate(call: Call) -> int:
         problems = [Problem("$", error.message, error.hint)]
     else:
         problems = spec.check(value, roles=step_roles.names(windlass))[1]
+        problems += step_roles.problems(value, windlass)
     errors = sum(problem.level == "error" for problem in problems)
     call.data(
         {

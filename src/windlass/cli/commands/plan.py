@@ -24,7 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(call: Call) -> None:
     """Makes it, and prints where it lies."""
-    plan = plans.make(call.args.task, board=call.args.file)
+    plan = plans.make(call.args.task, board=call.args.file, remark=call.remark)
     call.data(plan._asdict())
     call.say(printable_line(plan.path))
     if not plan.made:

@@ -36,8 +36,8 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """In their order; of several with one id, the first alone."""
     done: frozenset[str]
     """Ids that comments name as finished."""
-    broken: frozenset[str]
-    """Ids whose own line has a problem, so that nobody else has to complain of them."""
+    unread: tuple[Task, ...]
+    """What only looks like a task, or has another one's id: judged, and never worked on."""
     end: int | None
     """The number of lines down to the end of the section of tasks; None where there is none."""
     problems: tuple[Problem, ...]
@@ -51,6 +51,11 @@ class Board(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def by_id(self) -> dict[str, Task]:
         """The tasks by their ids."""
         return {task.id: task for task in self.tasks}
+
+    @cached_property
+    def broken(self) -> frozenset[str]:
+        """Ids whose own line has a problem, so that nobody else has to complain of them."""
+        return frozenset({task.id for task in self.unread} - {*self.by_id, ""})
 
     @cached_property
     def _folded(self) -> dict[str, str]:

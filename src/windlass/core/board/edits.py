@@ -22,6 +22,7 @@ from windlass.core.board.tasks import (
     Task,
 )
 from windlass.core.errors import Conflict, NotFound, UserError
+from windlass.core.printable import printable_line
 
 EMPTY = f"# Board\n\n## {parser.HEADING}\n"
 """A board without tasks."""
@@ -49,6 +50,12 @@ class NewTask(msgspec.Struct, frozen=True, kw_only=True):
     lists: Mapping[str, Sequence[str]] = {}
 
 
+class MarkerChanged(Conflict):
+    """Somebody else has written another marker meanwhile."""
+
+    exit_code = 14
+
+
 def with_marker(board: Board, name: str, marker: str, *, was: str | None = None) -> str:
     """The board's text with another marker of one task: one letter changes.
 
@@ -61,7 +68,7 @@ def with_marker(board: Board, name: str, marker: str, *, was: str | None = None)
     if task.marker == marker:
         return board.text
     if was is not None and task.marker != was:
-        raise Conflict(
+        raise MarkerChanged(
             f"{name} is [{task.marker}] ({MARKERS[task.marker]}) on the board, not [{was}]",
             "somebody changed it meanwhile, and theirs stays: look at the board",
         )
@@ -78,7 +85,8 @@ def require(board: Board, name: str) -> Task:
     if task is None:
         near = board.near(name)
         raise NotFound(
-            f"no task {name} on the board", f"did you mean {near}?" if near else "`wl board list`"
+            f"no task {printable_line(name)} on the board",
+            f"did you mean {near}?" if near else "`wl board list`",
         )
     return task
 
@@ -105,11 +113,12 @@ def _inserted(board: Board, new: NewTask, name: str) -> tuple[str, int]:
     end = "\r" if _carriage_returns(board) else ""
     block = [line + end for line in _lines_of(new, name)]
     lines = list(board.lines)
+    ended = not lines[-1].strip()
     if board.end is None:
         while lines and not lines[-1].strip():
             lines.pop()
         heading = [end, f"## {parser.HEADING}{end}", end]
-        return "\n".join([*_ended(lines, end), *heading, *block, ""]), len(lines) + 1
+        return _joined([*_ended(lines, end), *heading, *block], ended=ended), len(lines) + 1
     inside = [task.last for task in board.tasks if task.last <= board.end]
     at = max(inside, default=0)
     if not at:
@@ -118,13 +127,18 @@ def _inserted(board: Board, new: NewTask, name: str) -> tuple[str, int]:
             at -= 1
         block.insert(0, end)
     if at == len(lines):
-        return "\n".join([*_ended(lines, end), *block, ""]), at + 1
+        return _joined([*_ended(lines, end), *block], ended=ended), at + 1
     if not inside and at < board.end and board.end < len(lines):
         block.append(end)
         while at < board.end and not lines[at].strip():
             del lines[at]
             board = msgspec.structs.replace(board, end=board.end - 1)
     return "\n".join([*lines[:at], *block, *lines[at:]]), at + 1
+
+
+def _joined(lines: Sequence[str], *, ended: bool) -> str:
+    """A file of these lines, whose last one is ended where the last one was before."""
+    return "\n".join([*lines, ""]) if ended else "\n".join(lines).removesuffix("\r")
 
 
 def _ended(lines: Sequence[str], end: str) -> list[str]:

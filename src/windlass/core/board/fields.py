@@ -161,15 +161,13 @@ class TaskLines:
             "indent it by four blanks below a field, or write `  - Name: …`",
         )
 
-    def task(self, first: Task | None) -> tuple[Task | None, list[Problem]]:
-        """The task and its problems; no task where its first line is broken or its id is taken."""
-        if self.start.broken:
-            return None, []
-        if first is not None:
+    def task(self, first: Task | None) -> tuple[Task, list[Problem]]:
+        """The task and its problems; `first` is the one that has its id already."""
+        if first is not None and not self.start.broken:
             what = f"duplicate id {self.start.id}: line {first.line} has it too"
             self.error(self.start.line, "duplicate", what, "give one of them another id")
-            return first, self._problems
-        self._missing()
+        if self._fields or not self.start.broken:
+            self._missing()
         self._priority()
         dependencies = self._dependencies()
         sound = all(problem.level == "warning" for problem in self._problems)
@@ -196,9 +194,8 @@ class TaskLines:
             line, how = self._misplaced.get(name, (self.start.line, None))
             if how is None:
                 choice = "|".join(PRIORITIES) if name == "Priority" else "none, or ids"
-                self.error(
-                    line, "missing", f"{self.start.id} has no {name}", f"add `  - {name}: {choice}`"
-                )
+                what = f"{self.start.id or 'this task'} has no {name}"
+                self.error(line, "missing", what, f"add `  - {name}: {choice}`")
             elif how:
                 self._indentation(name, line, how)
 

@@ -7,6 +7,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+_MOST_CYCLES = 20
+"""How many are named of one knot, which may have more of them than anybody could read."""
+
+
+class Knot(NamedTuple):
+    """Tasks that wait for each other: cycles that their dependencies lie on."""
+
+    cycles: list[list[str]]
+    """Each from its first task on the board; each waits for the next, the last for the first."""
+    more: int
+    """How many of the dependencies lie on none of these."""
 
 
 class Graph:
@@ -61,29 +74,48 @@ class Graph:
                             del behind[place[task]]
         return found
 
-    def cycles(self) -> list[list[str]]:
-        """A cycle in each knot of tasks that wait for each other, the shortest from its first.
-
-        It begins with the first of them on the board, each waits for the next, the last for it.
-        """
+    def knots(self) -> list[Knot]:
+        """The tasks that wait for each other, in the order of the first of each knot."""
         found = []
-        for knot in self._knots:
+        for knot in sorted(self._knots, key=min):
             first = min(knot)
             if len(knot) > 1 or first in self.needs[first]:
-                found.append([self.ids[task] for task in self._round(first, set(knot))])
-        return sorted(found, key=lambda cycle: self.ids.index(cycle[0]))
+                found.append(self._knot(first, set(knot)))
+        return found
 
-    def _round(self, first: int, knot: set[int]) -> list[int]:
-        came: dict[int, int] = {}
-        queue = deque([first])
+    def _knot(self, first: int, knot: set[int]) -> Knot:
+        """Cycles until every dependency inside the knot lies on one, the shortest for each."""
+        left = {(task, need) for task in knot for need in self.needs[task] if need in knot}
+        cycles: list[list[int]] = []
+
+        def take(cycle: list[int]) -> None:
+            left.difference_update(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+            cycles.append(cycle)
+
+        take(self._round(first, self.needs[first], knot))
+        for task in sorted(knot):
+            for need in self.needs[task]:
+                if (task, need) in left and len(cycles) < _MOST_CYCLES:
+                    take(self._round(task, [need], knot))
+        return Knot([self._named(cycle) for cycle in cycles], len(left))
+
+    def _named(self, cycle: list[int]) -> list[str]:
+        """A cycle's ids, from the first of them on the board."""
+        at = cycle.index(min(cycle))
+        return [self.ids[task] for task in (*cycle[at:], *cycle[:at])]
+
+    def _round(self, start: int, through: Sequence[int], knot: set[int]) -> list[int]:
+        """The shortest cycle from a task by one of these that it waits for."""
+        came = {need: start for need in through if need in knot}
+        queue = deque(came)
         while queue:
             task = queue.popleft()
+            if task == start:
+                path = [came[task]]
+                while path[-1] != start:
+                    path.append(came[path[-1]])
+                return path[::-1]
             for need in self.needs[task]:
-                if need == first:
-                    path = [task]
-                    while path[-1] != first:
-                        path.append(came[path[-1]])
-                    return path[::-1]
                 if need in knot and need not in came:
                     came[need] = task
                     queue.append(need)

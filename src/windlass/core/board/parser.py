@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from windlass.core.board import fields
 from windlass.core.board.blocks import Blocks
 from windlass.core.board.board import BOM, Board, done_ids
-from windlass.core.board.task_lines import INDENTED_TASK, TASK, fault, like_task
+from windlass.core.board.task_lines import INDENTED_TASK, TASK, faults, like_task
 from windlass.core.board.tasks import Problem, Task
 
 HEADING = "TASKS"
@@ -116,9 +116,11 @@ class _Reader:
             self._begin(number, name=task[2], marker=task[1], title=(task[3] or "").strip())
             return
         if like_task(line):
-            found = fault(line)
-            self._error(number, found.kind, found.what, found.remedy)
-            self._begin(number, name=found.id, marker=" ", title="", broken=True)
+            found = faults(line)
+            for fault in found:
+                self._error(number, fault.kind, fault.what, fault.remedy)
+            name = max(fault.id for fault in found)
+            self._begin(number, name=name, marker=" ", title="", broken=True)
             return
         self._close()
 
@@ -171,21 +173,21 @@ class _Reader:
         elif self._end is None:
             self._end = len(lines)
         tasks: dict[str, Task] = {}
-        broken: set[str] = set()
+        unread: list[Task] = []
         for read in self._tasks:
             task, problems = read.task(tasks.get(read.start.id))
             self.problems += problems
-            if task is None:
-                broken.add(read.start.id)
+            if read.start.broken or task.id in tasks:
+                unread.append(task)
             else:
-                tasks.setdefault(task.id, task)
+                tasks[task.id] = task
         code = set(self._code)
         text = "\n".join("" if n in code else line for n, line in enumerate(lines, start=1))
         return Board(
             lines=tuple(lines),
             tasks=tuple(tasks.values()),
             done=done_ids(text),
-            broken=frozenset(broken - {*tasks, ""}),
+            unread=tuple(unread),
             end=self._end,
             problems=tuple(sorted(self.problems, key=lambda problem: problem.line)),
         )

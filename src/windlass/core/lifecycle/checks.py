@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 
 from windlass.core.board.tasks import MARKERS
@@ -21,6 +21,8 @@ from windlass.core.lifecycle.machine import (
 )
 
 _ENDS = (TERMINAL, RECOVERABLE)
+_MOST_COMPARED = 5_000
+_LONGEST_GUESS = 100
 
 
 def problems(lifecycle: Lifecycle) -> list[Problem]:
@@ -33,6 +35,7 @@ def problems(lifecycle: Lifecycle) -> list[Problem]:
         _reachability,
         _chains,
         _dead_ends,
+        _ways_out,
         _resets,
         _unused,
     )
@@ -63,29 +66,41 @@ def _types(lifecycle: Lifecycle) -> Iterator[Problem]:
 
 
 def _names(lifecycle: Lifecycle) -> Iterator[Problem]:
+    guesses = _Guesses()
     for number, transition in enumerate(lifecycle.transitions):
         path = _path(number)
         named = [("from", transition.start), ("to", transition.to), ("chain", transition.chain)]
         for name, state in named:
             if state and state not in lifecycle.states and not (name == "from" and state == ANY):
-                yield _unknown(f"{path}.{name}", "state", state, lifecycle.states)
+                yield guesses.unknown(f"{path}.{name}", "state", state, lifecycle.states)
         if transition.to == "":
             yield Problem(f"{path}.to", "is empty", "name a state, or null to keep the present one")
         if transition.guard and transition.guard not in lifecycle.guards:
-            yield _unknown(f"{path}.guard", "guard", transition.guard, lifecycle.guards)
+            yield guesses.unknown(f"{path}.guard", "guard", transition.guard, lifecycle.guards)
         for place, effect in enumerate(transition.effects):
             if effect not in lifecycle.effects:
-                yield _unknown(f"{path}.effects[{place}]", "effect", effect, lifecycle.effects)
+                yield guesses.unknown(
+                    f"{path}.effects[{place}]", "effect", effect, lifecycle.effects
+                )
         if transition.kanban and transition.kanban not in MARKERS:
             what = f"unknown marker {transition.kanban!r}"
             yield Problem(f"{path}.kanban", what, "use ' ', =, P, x, * or N")
 
 
-def _unknown(path: str, what: str, name: str, known: object) -> Problem:
-    names = list(known) if isinstance(known, dict) else []
-    near = get_close_matches(name, names, n=1)
-    remedy = f"did you mean {near[0]}?" if near else f"write it into $.{what}s"
-    return Problem(path, f"unknown {what} {name!r}", remedy)
+class _Guesses:
+    """What names may have been meant; after many, or among too many, nobody looks for more."""
+
+    def __init__(self) -> None:
+        self._left = _MOST_COMPARED
+
+    def unknown(self, path: str, what: str, name: str, known: Mapping[str, object]) -> Problem:
+        """A name that stands nowhere else."""
+        near: list[str] = []
+        if len(known) <= self._left and len(name) <= _LONGEST_GUESS:
+            self._left -= len(known)
+            near = get_close_matches(name, [n for n in known if len(n) <= _LONGEST_GUESS], n=1)
+        remedy = f"did you mean {near[0]}?" if near else f"write it into $.{what}s"
+        return Problem(path, f"unknown {what} {name!r}", remedy)
 
 
 def _functions(lifecycle: Lifecycle) -> Iterator[Problem]:
@@ -99,33 +114,44 @@ def _functions(lifecycle: Lifecycle) -> Iterator[Problem]:
 
 def _order(lifecycle: Lifecycle) -> Iterator[Problem]:
     """A transition never counts where one above it, of the same event, always does."""
-    above: dict[tuple[str, str], list[int]] = {}
+    first: dict[tuple[str, str, str], int] = {}
     for number, transition in enumerate(lifecycle.transitions):
-        for start in {transition.start, ANY}:
-            for earlier in above.get((transition.event, start), ()):
-                other = lifecycle.transitions[earlier]
-                if other.guard in ("", transition.guard):
-                    what = f"{transition.event} in {transition.start} never gets here"
-                    how = "has no guard" if not other.guard else "has the same guard"
-                    remedy = f"{_path(earlier)} {how}: put what is guarded first"
-                    yield Problem(_path(number), what, remedy)
-                    break
-            else:
-                continue
-            break
-        above.setdefault((transition.event, transition.start), []).append(number)
+        event, guard = transition.event, transition.guard
+        above = [
+            first[event, start, other]
+            for start in {transition.start, ANY}
+            for other in {guard, ""}
+            if (event, start, other) in first
+        ]
+        if above:
+            earlier = min(above)
+            how = "has the same guard" if lifecycle.transitions[earlier].guard else "has no guard"
+            what = f"{event} in {transition.start} never gets here"
+            remedy = f"{_path(earlier)} {how}: put what is guarded first"
+            yield Problem(_path(number), what, remedy)
+        first.setdefault((event, transition.start, guard), number)
+
+
+def _led_to(starts: Iterable[str], ways: Mapping[str, Collection[str]]) -> set[str]:
+    """What can be reached, with what it is reached from."""
+    found = set(starts)
+    waiting = list(found)
+    while waiting:
+        new = set(ways.get(waiting.pop(), ())) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def _reachability(lifecycle: Lifecycle) -> Iterator[Problem]:
     reached = {name for name, state in lifecycle.states.items() if state.type == INITIAL}
     if not reached:
         return
-    before = 0
-    while before < len(reached):
-        before = len(reached)
-        for transition in lifecycle.transitions:
-            if transition.start in reached or (transition.start == ANY and reached):
-                reached |= {transition.chain, transition.to or ""} & lifecycle.states.keys()
+    ways: dict[str, set[str]] = {}
+    for transition in lifecycle.transitions:
+        led = {transition.chain, transition.to or ""} & lifecycle.states.keys()
+        ways.setdefault(transition.start, set()).update(led)
+    reached = _led_to(reached | ways.get(ANY, set()), ways)
     for name in lifecycle.states:
         if name not in reached:
             yield Problem(
@@ -168,11 +194,11 @@ def _leaving(lifecycle: Lifecycle) -> dict[str, set[str]]:
 def _dead_ends(lifecycle: Lifecycle) -> Iterator[Problem]:
     leaving = _leaving(lifecycle)
     ends = {name for name, state in lifecycle.states.items() if state.type in _ENDS}
-    home = set(ends)
-    before = -1
-    while before < len(home):
-        before = len(home)
-        home |= {name for name, after in leaving.items() if after & home}
+    back: dict[str, set[str]] = {}
+    for name, after in leaving.items():
+        for to in after:
+            back.setdefault(to, set()).add(name)
+    home = _led_to(ends, back)
     for name, state in lifecycle.states.items():
         path = key("$.states", name)
         if state.type == TERMINAL and leaving[name]:
@@ -188,27 +214,58 @@ def _dead_ends(lifecycle: Lifecycle) -> Iterator[Problem]:
             yield Problem(path, what, "add a transition that does")
 
 
+def _ways_out(lifecycle: Lifecycle) -> Iterator[Problem]:
+    """A transition of every state leads out of an end too, where nothing above it keeps that."""
+    ends = [name for name, state in lifecycle.states.items() if state.type == TERMINAL]
+    for number, transition in enumerate(lifecycle.transitions):
+        if transition.start != ANY or transition.to is None:
+            continue
+        for name in ends:
+            if transition.to != name and not _caught(lifecycle, number, name):
+                what = f"{name} is terminal, and {transition.event} leads out to {transition.to}"
+                remedy = f"above it, let {transition.event} keep {name} (to: null)"
+                yield Problem(f"{_path(number)}.from", what, remedy)
+
+
+def _caught(lifecycle: Lifecycle, number: int, state: str) -> bool:
+    """Whether a transition never counts in a state, because one above it does."""
+    this = lifecycle.transitions[number]
+    return any(
+        above.event == this.event
+        and above.start in (state, ANY)
+        and above.guard in ("", this.guard)
+        for above in lifecycle.transitions[:number]
+    )
+
+
 def _resets(lifecycle: Lifecycle) -> Iterator[Problem]:
-    resets: dict[str, Transition] = {}
+    resets = lifecycle.by_event.get(RESET, [])
     for number, transition in enumerate(lifecycle.transitions):
         if transition.event != RESET:
             continue
-        resets.setdefault(transition.start, transition)
         if _type(lifecycle, transition.start) not in ("", RUNNING, TRANSIENT):
             what = f"{transition.start} is not running, and only running states hear {RESET}"
             yield Problem(f"{_path(number)}.from", what, "take it out, or make the state running")
     for name, state in lifecycle.states.items():
-        if state.type != RUNNING:
-            continue
-        reset = resets.get(name) or resets.get(ANY)
-        if reset is None:
-            what, remedy = f"{name} is running and has no {RESET}", "lead it back to where it waits"
-        elif reset.to is None or _type(lifecycle, reset.to) in (RUNNING, TRANSIENT):
+        if state.type == RUNNING:
+            own = [reset for reset in resets if reset.start in (name, ANY)]
+            yield from _reset(lifecycle, name, own)
+
+
+def _reset(lifecycle: Lifecycle, name: str, resets: list[Transition]) -> Iterator[Problem]:
+    """What a restart leaves undone in a running state; its resets are tried in their order."""
+    path, remedy = key("$.states", name), "lead it back to where it waits"
+    if not resets:
+        yield Problem(path, f"{name} is running and has no {RESET}", remedy)
+        return
+    always = next((place for place, reset in enumerate(resets) if not reset.guard), None)
+    if always is None:
+        what = f"every {RESET} of {name} is guarded, and where no guard holds it stays"
+        yield Problem(path, what, "add one without a guard, below them")
+    for reset in resets[: None if always is None else always + 1]:
+        if reset.to is None or _type(lifecycle, reset.to) in (RUNNING, TRANSIENT, TERMINAL):
             what = f"{RESET} leaves {name} at {reset.to or name}, where nothing waits"
-            remedy = "lead it back to where it waits"
-        else:
-            continue
-        yield Problem(key("$.states", name), what, remedy)
+            yield Problem(path, what, remedy)
 
 
 def _unused(lifecycle: Lifecycle) -> Iterator[Problem]:

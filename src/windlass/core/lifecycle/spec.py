@@ -5,11 +5,20 @@ Whether the machine makes sense is `checks`'.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 from windlass.core import json_text
 from windlass.core.json_text import Problem, key, kind
 from windlass.core.lifecycle.machine import Call, Lifecycle, LifecycleState, Transition
+
+_KEYS = (
+    *("states", "guards", "effects", "transitions"),
+    *("version", "description", "author", "$schema"),
+)
+_STATE_KEYS = ("type", "public", "description")
+_CALL_KEYS = ("fn", "args", "description")
+_TRANSITION_KEYS = ("event", "from", "to", "guard", "chain", "kanban", "effects", "description")
 
 
 def parse(data: bytes, name: str) -> Lifecycle:
@@ -63,14 +72,23 @@ class _Reader:
     def _error(self, path: str, what: str, remedy: str) -> None:
         self.problems.append(Problem(path, what, remedy))
 
+    def _unknown(self, path: str, value: dict[str, Any], known: tuple[str, ...]) -> None:
+        for name in value:
+            if name not in known:
+                near = get_close_matches(name, known, n=1)
+                meant = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+                what = "unknown key: it means nothing"
+                self.problems.append(Problem(key(path, name), what, meant, "warning"))
+
     def lifecycle(self, value: Any) -> Lifecycle:
         """Reads the whole."""
         if not isinstance(value, dict):
             self._error("$", f"a lifecycle is an object, not {kind(value)}", _SHAPE)
             value = {"states": {}, "transitions": []}
+        self._unknown("$", value, _KEYS)
         states = {
             name: LifecycleState(self._text(path, state, "type"), self._text(path, state, "public"))
-            for name, state, path in self._members(value, "states", required=True)
+            for name, state, path in self._members(value, "states", _STATE_KEYS, required=True)
         }
         return Lifecycle(
             states=states,
@@ -80,7 +98,7 @@ class _Reader:
         )
 
     def _members(
-        self, value: dict[str, Any], name: str, *, required: bool = False
+        self, value: dict[str, Any], name: str, known: tuple[str, ...], *, required: bool = False
     ) -> list[tuple[str, dict[str, Any], str]]:
         """The members of an object that are objects themselves, with their paths."""
         members = value.get(name)
@@ -94,6 +112,7 @@ class _Reader:
         for member, held in members.items():
             path = key(f"$.{name}", member)
             if isinstance(held, dict):
+                self._unknown(path, held, known)
                 found.append((member, held, path))
             else:
                 self._error(path, f"not an object but {kind(held)}", _SHAPE)
@@ -102,7 +121,7 @@ class _Reader:
     def _calls(self, value: dict[str, Any], name: str) -> dict[str, Call]:
         return {
             member: Call(self._text(path, held, "fn"), held.get("args"))
-            for member, held, path in self._members(value, name)
+            for member, held, path in self._members(value, name, _CALL_KEYS)
         }
 
     def _transitions(self, value: dict[str, Any]) -> list[Transition]:
@@ -121,6 +140,7 @@ class _Reader:
         return found
 
     def _transition(self, path: str, value: dict[str, Any]) -> Transition:
+        self._unknown(path, value, _TRANSITION_KEYS)
         if "to" not in value:
             self._error(key(path, "to"), "missing", "name a state, or null to keep the present one")
         effects = value.get("effects")

@@ -82,6 +82,3 @@ multiclaude agent complete => a last line I HAVE COMPLETED THE GOAL
 /workers => wl list
 /messages => wl inbox
 """)
-
-LATER = frozenset({"wl log TASK-001"})
-"""What there is, and does not take a task yet."""

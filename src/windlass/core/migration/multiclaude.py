@@ -22,6 +22,7 @@ _NAMES = {
 }
 _COMMANDS = re.compile(r"\bmulticlaude [a-z-]")
 _LINE = re.compile(r"([A-Za-z][\w.-]*)[ \t]*[=:](.*)")
+_KEYS = {"model": "model", "max_workers": "max_agents", "max_agents": "max_agents"}
 _HERE = {
     "merge_queue": "the queue is no agent here: it is always there (`wl queue`)",
     "mq": "the queue is no agent here: it is always there (`wl queue`)",
@@ -65,13 +66,27 @@ def _config(found: Findings, path: str, held: bytes) -> None:
         return
     for key, value in flat(said).items():
         where = f"{path}: {key}"
-        if key == "model" and isinstance(value, str) and value:
-            found.set("model", value, where)
-        elif key in ("max_workers", "max_agents") and type(value) is int and value > 0:
-            found.set("max_agents", value, where)
-        else:
+        if key not in _KEYS:
             begins = next((said for begin, said in _HERE.items() if key.startswith(begin)), "")
             found.leave(where, begins or "nothing here means that")
+        elif not _fits(_KEYS[key], value):
+            found.leave(where, f"{json_text.kind(value)} cannot be {_KEYS[key]}")
+        else:
+            _take(found, _KEYS[key], value, where)
+
+
+def _fits(ours: str, value: Any) -> bool:
+    if ours == "model":
+        return isinstance(value, str) and bool(value)
+    return type(value) is int and value > 0
+
+
+def _take(found: Findings, ours: str, value: Any, where: str) -> None:
+    """Takes a setting over; the one that another place said otherwise gets a line."""
+    was, earlier = found.settings.get(ours), found.setting_sources.get(ours, "")
+    found.set(ours, value, where)
+    if earlier and found.settings[ours] != was:
+        found.leave(earlier, f"{was} is not taken: {where} says {value}")
 
 
 def _table(held: bytes, path: str) -> dict[str, Any]:

@@ -12,14 +12,16 @@ from windlass.core.board import parser
 from windlass.core.board.board import text_of
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import ConfigError
-from windlass.core.migration import boards
+from windlass.core.migration import boards, fallbacks
+from windlass.core.migration.fallbacks import Fallbacks
 from windlass.core.migration.findings import Files, Findings, flat, table
 from windlass.core.pipeline import built_in, spec, step_roles
-from windlass.core.pipeline.steps import RESULTS, ResultMapping
+from windlass.core.pipeline.steps import RESULTS
 from windlass.core.roles import STEP_ALIASES, STEPS
 
 FOLDER = ".ralph"
 _BOARD, _CONFIG, _AGENTS = "kanban.md", "config.json", "agents.json"
+_DEFAULTS = "defaults"
 _PLAN = re.compile(r"plans/[^/]+\.md")
 _DEEPEST = 40
 _LIMITS = {
@@ -69,14 +71,19 @@ def read(
         boards.take(found, held[_BOARD], f"{FOLDER}/{_BOARD}", branches=own)
     else:
         found.leave(f"{FOLDER}/{_BOARD}", "there is none")
-    _agents(found, _configured(found, held), held)
+    agents, defaults, where = _configured(found, held)
+    _agents(found, agents, held)
+    own = {_role(name): said for name, said in agents.items()}
+    fallback = fallbacks.read(found, defaults, where, own)
     for path in sorted(held):
         if _is_pipeline(path):
-            _pipeline(found, path, held[path])
+            _pipeline(found, path, held[path], fallback)
         elif _PLAN.fullmatch(path):
             found.write(path, held[path], f"{FOLDER}/{path}")
     if "pipeline.json" not in found.files:
         found.set("pipeline", "full", "Wiggum's default pipeline")
+        why = "no pipeline.json came over that it could go into: write one of your own with it"
+        fallback.leave(found, why)
     _others(found, held)
     return found
 
@@ -105,8 +112,12 @@ def bare(agent: str) -> str:
     return re.split(r"[./]", agent)[-1]
 
 
-def _configured(found: Findings, held: Mapping[str, bytes]) -> dict[str, Any]:
-    """Takes the project's settings over; returns those of agents."""
+def _role(agent: str) -> str:
+    return STEP_ALIASES.get(bare(agent), bare(agent))
+
+
+def _configured(found: Findings, held: Mapping[str, bytes]) -> tuple[dict[str, Any], Any, str]:
+    """Takes the project's settings over; returns those of agents, of all, and whose these are."""
     path = f"{FOLDER}/{_CONFIG}"
     config = table({path: held[_CONFIG]} if _CONFIG in held else {}, path, found)
     agents = config.pop("agents", {})
@@ -122,23 +133,29 @@ def _configured(found: Findings, held: Mapping[str, bytes]) -> dict[str, Any]:
         else:
             found.leave(name, _ELSEWHERE.get(key, "nothing here means that"))
     path = f"{FOLDER}/{_AGENTS}"
-    more = table({path: held[_AGENTS]} if _AGENTS in held else {}, path, found)
-    more = more.get("agents", more)
-    merged = dict(agents) if isinstance(agents, dict) else {}
-    if isinstance(more, dict):
-        merged |= more
-    return merged
+    own = table({path: held[_AGENTS]} if _AGENTS in held else {}, path, found)
+    defaults = own.pop(_DEFAULTS, {})
+    if "agents" in own:
+        more = own.pop("agents")
+        for key in own:
+            found.leave(f"{path}: {key}", "nothing here means that")
+        if isinstance(more, dict):
+            own = more
+        else:
+            found.leave(f"{path}: agents", f"it is {json_text.kind(more)}, not an object")
+            own = {}
+    merged = (dict(agents) if isinstance(agents, dict) else {}) | own
+    return merged, defaults, f"{path}: {_DEFAULTS}"
 
 
 def _agents(found: Findings, agents: Mapping[str, Any], held: Mapping[str, bytes]) -> None:
     source = f"{FOLDER}/{_AGENTS if _AGENTS in held else _CONFIG}"
     for agent, said in agents.items():
-        name = bare(agent)
         where = f"{source}: {agent}"
         if not isinstance(said, dict):
             found.leave(where, f"it is {json_text.kind(said)}, not an object")
             continue
-        role = STEP_ALIASES.get(name, name)
+        role = _role(agent)
         if role not in STEPS:
             found.leave(where, f"no role {role} is here: write .windlass/roles/{role}.md for it")
         for key, value in said.items():
@@ -167,14 +184,11 @@ def _mappings(found: Findings, role: str, value: Mapping[str, Any], where: str) 
     """Writes what results mean into the front matter of the role's file, where it is not usual."""
     lines = []
     for result, said in value.items():
-        usual = step_roles.MAPPINGS.get(result, ResultMapping(status="unknown", exit_code=1))
         if result not in RESULTS or not isinstance(said, dict):
             found.leave(f"{where}.result_mappings.{result}", "no such result, or no object")
             continue
-        status, code = said.get("status", usual.status), said.get("exit_code", usual.exit_code)
-        jump = said.get("default_jump", said.get("jump", usual.jump)) or "abort"
-        if (status, code, jump) != (usual.status, usual.exit_code, usual.jump):
-            lines.append(f"{result}: {status} {code} {jump}")
+        if meaning := fallbacks.meant(result, said):
+            lines.append(f"{result}: {' '.join(map(str, meaning))}")
     if not lines:
         return
     text = "\n".join(["---", *lines, "---", ""]).encode()
@@ -187,7 +201,7 @@ def _mappings(found: Findings, role: str, value: Mapping[str, Any], where: str) 
     found.write(f"roles/{role}.md", text, f"{where}.result_mappings")
 
 
-def _pipeline(found: Findings, path: str, held: bytes) -> None:
+def _pipeline(found: Findings, path: str, held: bytes, fallback: Fallbacks) -> None:
     source = f"{FOLDER}/{path}"
     value = table({source: held}, source, found)
     if not value:
@@ -203,6 +217,7 @@ def _pipeline(found: Findings, path: str, held: bytes) -> None:
     if pipeline is None and len(unknown) < sum(p.level == "error" for p in problems):
         found.leave(source, "it is refused here, and was not carried over")
         return
+    named = fallback.carry(found, named, path)
     text = json.dumps(named, indent=2, ensure_ascii=False) + "\n"
     found.write(path, text.encode(), source)
 

@@ -12,6 +12,7 @@ from windlass.core.printable import printable_line
 _END, _ABORT = "success", "abort"
 _WIDTH, _HEIGHT, _GAP, _INLINE = 240, 46, 34, 330
 _LEFT, _TOP = 150, 20
+_BESIDE, _LETTER, _ROW = 46, 8, 15
 
 
 class Edge(NamedTuple):
@@ -45,19 +46,33 @@ def mermaid(pipeline: Pipeline) -> str:
     for place, step in enumerate(pipeline.steps):
         lines.append(f'  s{place}["{_quoted(step.id)}<br/>{_quoted(_about(step))}"]')
         for number, (result, inline) in enumerate(_inlines(step)):
-            name = f"s{place}i{number}"
-            lines.append(f'  {name}("{_quoted(inline.id)}<br/>{_quoted(inline.agent)}")')
+            name, about = f"s{place}i{number}", f"{inline.agent}, at most {inline.max}"
+            lines.append(f'  {name}("{_quoted(inline.id)}<br/>{_quoted(about)}")')
             lines.append(f"  s{place} -->|{result}| {name}")
             lines.append(f"  {name} -.-> s{place}")
     lines.append(f"  e(({_END}))")
-    found = [*edges(pipeline)]
-    if any(edge.to is None for edge in found):
+    found = [(f"s{edge.start}", edge) for edge in edges(pipeline) if edge.said]
+    found += _inline_edges(pipeline)
+    if any(edge.to is None for _, edge in found):
         lines.append(f"  x(({_ABORT}))")
-    for edge in found:
+    for name, edge in found:
         to = "x" if edge.to is None else "e" if edge.to == len(pipeline.steps) else f"s{edge.to}"
-        if edge.said:
-            lines.append(f"  s{edge.start} -->|{edge.said}| {to}")
+        lines.append(f"  {name} -->|{edge.said}| {to}")
     return "\n".join(lines) + "\n"
+
+
+def _inline_edges(pipeline: Pipeline) -> Iterator[tuple[str, Edge]]:
+    """What leads out of inline steps, each with the name of its node: seen from the parent."""
+    for place, step in enumerate(pipeline.steps):
+        for number, (_, inline) in enumerate(_inlines(step)):
+            for said, jump in inline_jumps(inline):
+                yield f"s{place}i{number}", Edge(place, _place(pipeline, place, jump), said)
+
+
+def inline_jumps(inline: Inline) -> list[tuple[str, str]]:
+    """What an inline step says of its results and its bound, but for what each does by default."""
+    jumps = [*inline.on_result.items()]
+    return jumps if inline.on_max == NEXT else [*jumps, (f"after {inline.max}", inline.on_max)]
 
 
 def _inlines(step: Step) -> list[tuple[str, Inline]]:
@@ -78,7 +93,8 @@ def _quoted(text: str) -> str:
 def svg(pipeline: Pipeline) -> str:
     """The pipeline as an SVG: steps from top to bottom, jumps on the left, inline steps right."""
     steps = len(pipeline.steps)
-    width = _LEFT + _WIDTH + _INLINE
+    longest = max((len(line) for step in pipeline.steps for line in _rows(step)), default=0)
+    width = _LEFT + _WIDTH + max(_INLINE, _BESIDE + longest * _LETTER)
     height = _TOP + (steps + 1) * (_HEIGHT + _GAP)
     parts = [
         (
@@ -127,16 +143,27 @@ def _words(x: int, y: int, text: str, *, bold: bool = False, end: bool = False) 
 
 
 def _beside(place: int, step: Step) -> list[str]:
-    """The inline steps of a step, in one box each row of which is one."""
-    found = _inlines(step)
-    if not found:
+    """The inline steps of a step, a row for each."""
+    rows = _rows(step)
+    if not rows:
         return []
     x, y = _LEFT + _WIDTH, _top(place) + _HEIGHT // 2
-    said = "; ".join(f"{result}: {inline.id} ({inline.agent})" for result, inline in found)
+    first = y + 4 - _ROW * (len(rows) - 1) // 2
     return [
         f'<path d="M{x} {y}h40" stroke="black" fill="none" marker-end="url(#a)"/>',
-        f'<text x="{x + 46}" y="{y + 4}">{_text(said)}</text>',
+        *(
+            f'<text x="{x + _BESIDE}" y="{first + _ROW * number}">{_text(row)}</text>'
+            for number, row in enumerate(rows)
+        ),
     ]
+
+
+def _rows(step: Step) -> list[str]:
+    rows = []
+    for result, inline in _inlines(step):
+        jumps = "".join(f"; {said}: {jump}" for said, jump in inline_jumps(inline))
+        rows.append(f"{result}: {inline.id} ({inline.agent}, at most {inline.max}){jumps}")
+    return rows
 
 
 def _arrow(edge: Edge, number: int) -> list[str]:

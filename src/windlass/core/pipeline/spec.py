@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from windlass.core import json_text
@@ -54,6 +54,19 @@ def check(
     pipeline = reader.pipeline(value)
     bad = any(problem.level == "error" for problem in reader.problems)
     return (None if bad else pipeline), reader.problems
+
+
+def agents(value: Any) -> Iterator[tuple[str, str]]:
+    """The roles that a pipeline's steps and their inline steps name, with their paths."""
+    steps = value.get("steps") if isinstance(value, dict) else None
+    for number, step in enumerate(steps if isinstance(steps, list) else ()):
+        path = f"$.steps[{number}]"
+        handlers = step.get("on_result") if isinstance(step, dict) else None
+        inside = handlers.items() if isinstance(handlers, dict) else ()
+        named = [(path, step), *((f"{path}.on_result.{name}", held) for name, held in inside)]
+        for at, held in named:
+            if isinstance(held, dict) and isinstance(held.get("agent"), str):
+                yield key(at, "agent"), held["agent"]
 
 
 def data(pipeline: Pipeline) -> dict[str, Any]:
@@ -108,6 +121,7 @@ class _Reader:
     def __init__(self, roles: Collection[str] | None) -> None:
         self.problems: list[Problem] = []
         self._roles = roles
+        self._roles_said = False
         self._jumps: list[tuple[str, str]] = []
         """Every jump with its path: where they lead is known in the end."""
 
@@ -158,13 +172,14 @@ class _Reader:
             self._error(path, f"a step is an object, not {kind(value)}", _SHAPE)
             return None
         self._unknown(path, value, _STEP_KEYS)
-        config = value.get("config") or {}
-        if not isinstance(config, dict):
+        config = value.get("config")
+        if config is not None and not isinstance(config, dict):
             self._error(key(path, "config"), f"not an object but {kind(config)}", "write {…}")
-            config = {}
+            config = None
         hooks = value.get("hooks")
         if hooks is not None and not isinstance(hooks, dict | list):
-            self._error(key(path, "hooks"), f"not an object but {kind(hooks)}", "write {…}")
+            what = f"neither an object nor a list but {kind(hooks)}"
+            self._error(key(path, "hooks"), what, "write {…} or […]")
         return Step(
             id=self._id(path, value),
             agent=self._agent(path, value),
@@ -173,7 +188,7 @@ class _Reader:
             readonly=self._flag(path, value, "readonly"),
             commit_after=self._flag(path, value, "commit_after"),
             enabled_by=self._text(path, value, "enabled_by"),
-            config=config,
+            config=config or {},
             hooks=hooks,
             on_result=self._handlers(key(path, "on_result"), value.get("on_result")),
         )
@@ -270,11 +285,11 @@ class _Reader:
     def _agent(self, path: str, value: dict[str, Any]) -> str:
         text = self._text(path, value, "agent", required=True)
         if text and self._roles is not None and text not in self._roles:
-            self._error(
-                key(path, "agent"),
-                f"no role {kind(text)}",
-                f"write .windlass/roles/{text}.md, or use {', '.join(sorted(self._roles))}",
-            )
+            listed = "one that `wl pipeline roles` lists"
+            if not self._roles_said:
+                listed, self._roles_said = ", ".join(sorted(self._roles)), True
+            remedy = f"write .windlass/roles/{text}.md, or use {listed}"
+            self._error(key(path, "agent"), f"no role {kind(text)}", remedy)
         return text
 
     def _max(self, path: str, value: dict[str, Any]) -> int:

@@ -65,6 +65,8 @@ class Judgements:
                     f" {kind.removeprefix('change.')}",
                     f"wl show {change.id}",
                 )
+            if kind in ("block", "drop"):
+                queues.refuse_landing(writing, change)
             if expect is not None and expect != change.head:
                 raise Conflict(
                     f"{change.id} is at {change.head}, not at {printable_line(expect)}",

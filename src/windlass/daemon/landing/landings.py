@@ -12,7 +12,7 @@ from windlass.core import shapes
 from windlass.core.errors import Conflict
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import OPEN, Change
+from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.core.landing.queue import Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
@@ -32,6 +32,7 @@ from windlass.git import merges, remotes, repository, squashes, stacks
 from windlass.git.index_lock import CheckoutBusy
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
+from windlass.store import changes as rows
 from windlass.store.store import Writing
 
 
@@ -99,7 +100,21 @@ class Landings:
             found["marks"] = self._proofs.marks(gate, tried.tree)
         if not found["marks"]:
             found |= self._way(work, git, made, is_local=target.mode == "local")
-        work.keep(**found)
+        self._context.store.write(partial(self._decide, work=work, group=tried.group, found=found))
+
+    def _decide(
+        self, writing: Writing, *, work: RunningIntent, group: Sequence[str], found: dict[str, Any]
+    ) -> None:
+        """Records how the branch is to move, unless somebody has said otherwise by then.
+
+        Who says so later hears that it is landing: see `queues.refuse_landing`.
+        """
+        repo = RepoId(work.intent.repo)
+        changes = [rows.find(writing.connection, repo, ChangeId(name)) for name in group]
+        is_wanted = all(
+            change is not None and self._may_land(change, work.data["heads"]) for change in changes
+        )
+        work.keep_in(writing, **(found if is_wanted else {**found, "plan": None}))
 
     def _may_land(self, change: Change, heads: Mapping[str, str]) -> bool:
         """Whether nobody has said otherwise since it was tried."""

@@ -10,13 +10,16 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core.errors import Conflict
 from windlass.core.events import ChangeQueued, ChangeStopped
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import holds
+from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import Change
 from windlass.core.landing.queue import Waiting
 from windlass.store import changes as rows
+from windlass.store import rows as intent_rows
 from windlass.store.store import Writing
 
 
@@ -43,6 +46,15 @@ def enter(writing: Writing, change: Change) -> Change:
     )
     writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
     return msgspec.structs.replace(change, state="queued", why="")
+
+
+def refuse_landing(writing: Writing, change: Change) -> None:
+    """Refuses to take a change back that the branch is just moving to: that would not hold."""
+    for intent in intent_rows.open_intents(writing.connection):
+        if intent.kind != landing_job.LAND or intent.repo != change.repo:
+            continue
+        if intent.data.get("plan") and change.id in intent.data["tried"]["group"]:
+            raise Conflict(f"{change.id} is landing just now", f"once it has: wl undo {change.id}")
 
 
 def waiting(connection: sa.Connection, repo: RepoId, target: str) -> list[Waiting]:

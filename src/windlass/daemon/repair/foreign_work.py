@@ -82,7 +82,7 @@ class ForeignWork:
             path=path,
             agent=name,
             stamp=stamp,
-            after=earlier,
+            again=earlier,
             meta={"how": HOW, "row": msgspec.to_builtins(agent)},
             ignored_cap=caps.ignored_mb << 20,
             ignored_files_cap=caps.ignored_files,

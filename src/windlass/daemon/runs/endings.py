@@ -30,8 +30,6 @@ from windlass.daemon.runs import markers
 from windlass.store import changes as change_rows
 from windlass.store.store import Writing
 
-_MARKERS = {"landed": "x", "failed": "*", "dropped": "N"}
-
 
 class RunEndings:
     """The operations by which a run hands over what it has, and ends."""
@@ -123,7 +121,7 @@ class RunEndings:
 
     def _mark_ended(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        marker = _MARKERS[work.data["ending"]["outcome"]]
+        marker = markers.OF[work.data["ending"]["outcome"]]
         markers.put(self._context, repo, work.data["task"], marker)
 
     def _tell(self, work: RunningIntent) -> None:

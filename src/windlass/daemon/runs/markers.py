@@ -17,6 +17,9 @@ from windlass.project import boards, folder
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+OF = {"landed": "x", "failed": "*", "dropped": "N"}
+"""The marker of a task, by how its run ended."""
+
 
 def board_of(repo: Repo) -> str:
     """The file of a repository's board."""

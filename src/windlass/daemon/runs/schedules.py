@@ -29,7 +29,7 @@ from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import preflight
+from windlass.daemon.runs import markers, preflight
 from windlass.project import pipelines, step_roles
 from windlass.project.boards import BoardFile
 from windlass.store import jobs as job_rows
@@ -37,6 +37,8 @@ from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 DEFAULT_WORKERS = 4
+_OURS = ("=", "P")
+"""Markers that nobody but a run gives."""
 _MOST_WORKERS = 1000
 
 
@@ -126,11 +128,25 @@ class Schedules:
         file, problem = None, ""
         try:
             file = preflight.sound_board(repo)
+            if self._mark_again(repo, file):
+                file = preflight.sound_board(repo)
         except WindlassError as error:
             problem = error.message
         self._context.store.write(
             partial(self._begin_round, work=work, repo=repo, state=state, file=file, said=problem)
         )
+
+    def _mark_again(self, repo: Repo, file: BoardFile) -> bool:
+        """Gives tasks the markers that their runs could not give them when they ended."""
+        stale = [task.id for task in file.board.tasks if task.marker in _OURS]
+        again = False
+        for name in stale:
+            find = partial(job_rows.last_about, repo=repo.id, kind="run", subject=run.subject(name))
+            job = self._context.store.read(find)
+            if job is not None and job.status == "done" and job.result is not None:
+                again = True
+                markers.put(self._context, repo, name, markers.OF[job.result["outcome"]])
+        return again
 
     def _begin_round(
         self,
