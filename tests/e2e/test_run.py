@@ -121,4 +121,6 @@ def test_people_see_what_happens_and_a_table_at_the_end(ground: Ground) -> None:
     assert "audit: PASS" in shown
     assert "execution gave FAIL" in ground.wl("why", "BAD-1").ok().out
     ground.wl("run", "--max-workers", "0").failed(2)
+    ground.wl("run", "--pipeline", "-").failed(2)
+    ground.wl("run", "--tasks", ",").failed(2)
     ground.wl("show", "NO-1").failed(8)

@@ -45,6 +45,8 @@ def run(call: Call) -> int:
     args = call.args
     if args.max_workers is not None and args.max_workers < 1:
         raise UserError(f"{args.max_workers} workers do nothing", "--max-workers 1 or more")
+    if args.pipeline == "-":
+        raise UserError("--pipeline - names no file", "name one, or a pipeline: wl pipeline list")
     wanted: dict[str, Any] = {
         "workers": args.max_workers,
         "tasks": _tasks(args.tasks),
