@@ -16,10 +16,9 @@ from windlass.core.errors import ConfigError, Denied, NotFound, UserError
 from windlass.core.events import AgentEnded, ChangeLanded, ChangeStopped, SessionEnded, TurnOver
 from windlass.core.jobs import Decision, Effect, JobKind, News
 from windlass.core.pipeline import engine
-from windlass.core.pipeline.step_roles import StepRole
-from windlass.core.pipeline.steps import PASS, UNKNOWN, Pipeline, Step
+from windlass.core.pipeline.steps import PASS, UNKNOWN, Step
 from windlass.core.runs import last_words
-from windlass.core.runs.task_copy import TaskCopy
+from windlass.core.runs.run_state import Ending, Heard, Outcome, RunState, Stage, Visit
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
 """Make the agent and its workspace; begin a session for a visit; ask it once more for a result."""
@@ -27,25 +26,13 @@ LOOK = "run.look"
 """See whether an agent whose time is over is at work, or rests by somebody's word or a limit."""
 CLOSE, SUBMIT, FINISH = "run.close", "run.submit", "run.finish"
 """End a visit's session; propose the branch; mark the task, and tell."""
+_MODEL_PAUSE = 5.0
+"""Seconds until an agent whose model failed is asked to go on; twice as long after each."""
 _LOOK_AGAIN = 300.0
 """Seconds until an agent is looked at once more that rested when its time was over."""
 MOST_FAILURES = 6
 """Tries of one effect, and sessions of a visit that ended by themselves, before it is given up."""
 
-Stage = Literal[
-    "preparing",
-    "beginning",
-    "working",
-    "looking",
-    "asking",
-    "closing",
-    "submitting",
-    "landing",
-    "finishing",
-]
-Outcome = Literal["landed", "failed", "dropped"]
-UNLANDED = frozenset[Stage]({"submitting", "landing", "finishing"})
-"""Stages in which nobody works for a run."""
 _EFFECTS: dict[Stage, str] = {
     "preparing": PREPARE,
     "beginning": BEGIN,
@@ -57,99 +44,10 @@ _EFFECTS: dict[Stage, str] = {
 }
 _HOPELESS = frozenset({UserError.kind, ConfigError.kind, Denied.kind, NotFound.kind})
 """What somebody has to mend before it can go otherwise."""
+_OPEN = frozenset[Stage]({"beginning", "working", "looking", "asking", "closing"})
+"""Stages in which a session may run."""
 _CAME_BACK = ("rejected", "conflict")
 _GAVE_UP = ("dropped", "nothing-to-land")
-
-
-class Visit(msgspec.Struct, frozen=True, kw_only=True):
-    """One visit of a step that is over."""
-
-    label: str
-    number: int
-    role: str
-    result: str
-    seconds: float
-    sessions: int = 1
-
-
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run ends, decided before that is told."""
-
-    outcome: Outcome
-    why: str = ""
-    commit: str = ""
-
-
-class RunState(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a run stands."""
-
-    task: TaskCopy
-    pipeline: Pipeline
-    place: engine.State
-    roles: dict[str, StepRole] = {}
-    """What its roles say about steps, as that was when it began."""
-    driver: str = ""
-    mode: Literal["live", "headless"] = "headless"
-    most_attempts: int = 3
-    attempt: int = 1
-    """Which run of its task it is: each has a branch of its own."""
-    stage: Stage = "preparing"
-    at_work: bool = False
-    """Whether an effect is under way."""
-    uid: str = ""
-    session: int = 0
-    over: int = 0
-    """The session of which a turn ended before it was known that the session had begun."""
-    sessions: int = 0
-    """Those of this visit."""
-    said: str = ""
-    result: str = ""
-    asked: bool = False
-    """Whether this visit was asked once more for its result."""
-    iterations: int = 0
-    """How often this visit went round, where its role goes on until it is done."""
-    is_answered: bool = False
-    """Whether a turn ended before it was known that it had been asked."""
-    failures: int = 0
-    deaths: int = 0
-    """How often in a row a session of this visit ended before its turn did."""
-    died: int = 0
-    """The session that ended before it was known that it had begun."""
-    gone: bool = False
-    """Whether its agent has ended."""
-    change: str = ""
-    attempts: int = 0
-    """How often its change came back."""
-    ticket: str = ""
-    """Why it came back last."""
-    began_at: float = 0.0
-    visits: tuple[Visit, ...] = ()
-    ending: Ending | None = None
-    wake_at: float | None = None
-    until: float = 0.0
-    """When the time of this visit is over."""
-
-    @property
-    def label(self) -> str:
-        """The step that runs, as people are told it."""
-        return engine.label(self.pipeline, self.place)
-
-    @property
-    def role(self) -> StepRole:
-        """The role of the step that runs."""
-        runs = engine.running(self.pipeline, self.place)
-        name = self.role_of(runs.agent) if runs is not None else ""
-        return self.roles.get(name, StepRole(name=name))
-
-    def role_of(self, wanted: str) -> str:
-        """The role of a step; a task may name another one for what its first step does."""
-        is_first = wanted == self.pipeline.steps[0].agent
-        return self.task.role if self.task.role and is_first else wanted
-
-    @property
-    def visit(self) -> int:
-        """Which visit of that step this is; the first is 1."""
-        return 1 + sum(visit.label == self.label for visit in self.visits)
 
 
 def subject(task: str) -> str:
@@ -232,13 +130,13 @@ def _order(state: RunState) -> dict[str, Any]:
                 "copy": msgspec.to_builtins(state.task),
                 "role": state.role_of(state.pipeline.steps[0].agent),
             }
-            order |= {"driver": state.driver, "mode": state.mode, "attempt": state.attempt}
+            order |= {"driver": state.driver, "mode": state.mode}
         case "beginning":
             order |= {"change": state.change if state.ticket else ""}
             order |= {"again": state.sessions > 0}
         case "asking":
-            order |= {"asks": "model" if state.failures else "more"}
-            if not state.failures and state.iterations >= _rounds(state):
+            order |= {"asks": "model" if state.model_failures else "more"}
+            if not state.model_failures and state.iterations >= _rounds(state):
                 order["asks"] = "result"
         case "closing":
             order |= {"said": state.said, "result": state.result, "commits": _commits(state)}
@@ -287,12 +185,17 @@ def _failed(state: RunState, news: News, why: str) -> Decision:
     """Tries once more after a while; after some tries, or where nobody may try, it is over."""
     if state.gone and state.stage != "finishing":
         return _do(_with(state, stage="finishing", failures=0))
+    if state.ending is not None and state.stage not in ("closing", "finishing"):
+        return _finish(state, state.ending)
     failures = state.failures + 1
     final = news.kind == jobs.EFFECT and _is_final(news.data)
     state = _with(state, failures=failures)
     if state.stage == "finishing" or (failures < MOST_FAILURES and not final):
         return _rest(_with(state, wake_at=news.at + jobs.backoff(failures)))
-    return _finish(state, state.ending or Ending(outcome="failed", why=why))
+    ending = state.ending or Ending(outcome="failed", why=why)
+    if state.stage == "closing":
+        return _do(_with(state, stage="finishing", ending=ending, failures=0))
+    return _finish(state, ending)
 
 
 def _is_final(effect: dict[str, Any]) -> bool:
@@ -303,11 +206,7 @@ def _is_final(effect: dict[str, Any]) -> bool:
 
 def _finish(state: RunState, ending: Ending) -> Decision:
     """Ends the run: what runs for it is closed before, and then it is told."""
-    is_open = (
-        not state.gone
-        and state.stage in ("beginning", "working", "looking", "asking")
-        and state.session > 0
-    )
+    is_open = not state.gone and state.stage in _OPEN and state.session > 0
     state = _with(state, ending=ending, failures=0)
     return _do(_with(state, stage="closing" if is_open else "finishing"))
 
@@ -324,7 +223,10 @@ def _agent_ended(state: RunState, news: News) -> Decision:
     if state.stage in ("landing", "finishing") or state.ending is not None:
         return _rest(state)
     why = f"its agent was ended ({news.data['how']} by {news.data['by']})"
-    state = _with(state, gone=True, ending=Ending(outcome="failed", why=why))
+    state = _with(state, gone=True)
+    if state.stage == "submitting":
+        return _rest(state)  # what it has may have landed already: the effect says so
+    state = _with(state, ending=Ending(outcome="failed", why=why))
     return _rest(state) if state.at_work else _do(_with(state, stage="finishing"))
 
 
@@ -339,23 +241,35 @@ def _go_on(state: RunState) -> Decision:
 
 
 def _session_begun(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    if result.get("rests") and not state.sessions:
+        # Its agent was paused between two visits: this one begins when that is over.
+        return _go_on_later(state, news.at)
     state = _with(
         state,
-        stage="working",
         session=result["session"],
         sessions=state.sessions + (not result.get("rests")),
         deaths=0 if result.get("rests") else state.deaths,
         began_at=state.began_at or news.at,
     )
-    if state.ending is not None:
-        return _finish(state, state.ending)
     if not state.until:
         state = _with(state, until=news.at + state.role.timeout)
-    if state.over == state.session:
-        return _judge(state)
-    if state.died == state.session:
-        return _died(state, news.at, "as soon as it had begun")
-    return _at_work(state)
+    return _working(state, news.at)
+
+
+def _go_on_later(state: RunState, at: float) -> Decision:
+    if state.ending is not None:
+        return _finish(state, state.ending)
+    return _rest(_with(state, wake_at=at + _LOOK_AGAIN))
+
+
+def _working(state: RunState, at: float) -> Decision:
+    """Judges what was heard while the effect was under way; else waits for the end of a turn."""
+    heard, state = state.heard, _with(state, stage="working", heard=None)
+    if state.ending is not None:
+        return _finish(state, state.ending)
+    if heard is None or heard.session < state.session:
+        return _at_work(state)
+    return _judge_heard(state, heard, at)
 
 
 def _at_work(state: RunState) -> Decision:
@@ -364,39 +278,68 @@ def _at_work(state: RunState) -> Decision:
 
 
 def _looked(state: RunState, result: dict[str, Any], news: News) -> Decision:
-    """Who rests has more time; who is at work had enough of it."""
-    state = _with(state, stage="working")
-    if state.ending is not None:
-        return _finish(state, state.ending)
+    """Who rests, or has rested, has time; who was at work had enough of it."""
+    if state.heard is not None or state.ending is not None:
+        return _working(state, news.at)
     if result["rests"]:
-        return _at_work(_with(state, until=news.at + _LOOK_AGAIN))
+        state = _with(state, rested=True, until=news.at + _LOOK_AGAIN)
+        return _working(state, news.at)
+    if state.rested:
+        state = _with(state, rested=False, until=news.at + state.role.timeout)
+        return _working(state, news.at)
     said = f"It took longer than {state.role.timeout} s, and was ended.\n{state.said}"
     return _do(_with(state, stage="closing", result=UNKNOWN, said=said))
 
 
-def _asked_again(state: RunState, _: dict[str, Any], __: News) -> Decision:
-    asked = state.iterations >= _rounds(state)
-    is_answered = state.is_answered
-    state = _with(state, stage="working", asked=asked, is_answered=False)
-    if state.ending is not None:
-        return _finish(state, state.ending)
-    return _judge(state) if is_answered else _at_work(state)
+def _asked_again(state: RunState, _: dict[str, Any], news: News) -> Decision:
+    asked = not state.model_failures and state.iterations >= _rounds(state)
+    return _working(_with(state, asked=asked), news.at)
 
 
 def _turn_over(state: RunState, news: News) -> Decision:
     """What the agent said last is what the visit came to, or why it is tried again."""
-    session = int(news.data["session"])
-    said, failed = str(news.data.get("said", "")), bool(news.data.get("failed"))
-    if state.stage == "beginning" and session > state.session and not failed:
-        return _rest(_with(state, over=session, said=said))
-    if state.stage == "asking" and session >= state.session and not failed:
-        return _rest(_with(state, session=session, said=said, is_answered=True))
-    if state.stage != "working" or session < state.session:
-        return _rest(state)
-    state = _with(state, session=session, said=said, deaths=0)
-    if failed:
-        return _failed(_with(state, stage="asking", asked=False), news, said or "the model failed")
-    return _judge(state)
+    what: Literal["turn", "failed turn"] = "failed turn" if news.data.get("failed") else "turn"
+    said = str(news.data.get("said", ""))
+    return _hear(state, Heard(what=what, session=int(news.data["session"]), said=said), news.at)
+
+
+def _session_ended(state: RunState, news: News) -> Decision:
+    """A session that ended in the middle of a visit is followed by another one."""
+    session, how = int(news.data["session"]), str(news.data["how"])
+    return _hear(state, Heard(what="session", session=session, said=how), news.at)
+
+
+def _hear(state: RunState, heard: Heard, at: float) -> Decision:
+    """Judges it at once where nothing is under way for the visit, and else when that is over."""
+    if state.stage == "working" and heard.session >= state.session:
+        return _judge_heard(state, heard, at)
+    begins = state.stage == "beginning" and heard.session > state.session
+    if begins or (state.stage in ("looking", "asking") and heard.session >= state.session):
+        # That a session ended says less than what its agent said before.
+        known = state.heard
+        if heard.what == "session" and known is not None and known.session == heard.session:
+            return _rest(state)
+        return _rest(_with(state, heard=heard))
+    return _rest(state)
+
+
+def _judge_heard(state: RunState, heard: Heard, at: float) -> Decision:
+    state = _with(state, session=heard.session)
+    if heard.what == "session":
+        return _died(state, at, heard.said)
+    if heard.what == "failed turn":
+        return _model_failed(state, at, heard.said)
+    return _judge(_with(state, said=heard.said, deaths=0, model_failures=0))
+
+
+def _model_failed(state: RunState, at: float, said: str) -> Decision:
+    """Asks the agent to go on after a while; a model that fails again and again ends the run."""
+    state = _with(state, stage="asking", model_failures=state.model_failures + 1)
+    if state.model_failures >= MOST_FAILURES:
+        why = f"the model could not be asked {state.model_failures} times: {said}"
+        return _finish(state, state.ending or Ending(outcome="failed", why=why))
+    pause = jobs.backoff(state.model_failures, first=_MODEL_PAUSE)
+    return _rest(_with(state, wake_at=at + pause))
 
 
 def _judge(state: RunState) -> Decision:
@@ -415,16 +358,6 @@ def _judge(state: RunState) -> Decision:
 def _rounds(state: RunState) -> int:
     """How often a visit goes round without having said that it is done."""
     return state.role.iterations if state.role.mode == "loop" else 1
-
-
-def _session_ended(state: RunState, news: News) -> Decision:
-    """A session that ended in the middle of a visit is followed by another one."""
-    session = int(news.data["session"])
-    if state.stage == "beginning" and state.at_work and session > state.session:
-        return _rest(_with(state, died=session))
-    if state.stage != "working" or session < state.session:
-        return _rest(state)
-    return _died(state, news.at, str(news.data["how"]))
 
 
 def _died(state: RunState, at: float, how: str) -> Decision:
@@ -471,7 +404,9 @@ def _fresh_visit(state: RunState, at: float) -> RunState:
         wake_at=None,
         until=0.0,
         sessions=0,
-        over=0,
+        heard=None,
+        model_failures=0,
+        rested=False,
         failures=0,
         began_at=at,
     )
@@ -479,22 +414,24 @@ def _fresh_visit(state: RunState, at: float) -> RunState:
 
 def _submitted(state: RunState, result: dict[str, Any], news: News) -> Decision:
     """From here the queue has it; what is decided already is not waited for."""
-    state = _with(state, change=result["change"], stage="landing")
-    if state.ending is not None:
-        return _finish(state, state.ending)
-    where = result["state"]
+    state, where = _with(state, change=result["change"], stage="landing"), result["state"]
     if where == "landed":
         return _finish(state, Ending(outcome="landed", commit=result.get("commit") or ""))
+    if state.ending is not None:
+        return _finish(state, state.ending)
     if where in (*_CAME_BACK, *_GAVE_UP):
         return _back(state, where, result.get("why", ""), result.get("ticket", ""), news.at)
     return _rest(state)
 
 
 def _change_over(state: RunState, news: News) -> Decision:
+    if news.kind == ChangeLanded.kind and state.stage != "finishing":
+        landed = Ending(outcome="landed", commit=news.data["commit"])
+        if state.at_work:
+            return _rest(_with(state, ending=landed))
+        return _finish(state, landed)
     if state.stage != "landing":
         return _rest(state)
-    if news.kind == ChangeLanded.kind:
-        return _finish(state, Ending(outcome="landed", commit=news.data["commit"]))
     return _back(state, news.data["state"], news.data["why"], news.data["why"], news.at)
 
 

@@ -18,9 +18,9 @@ from windlass.core.ids import RepoId, RoleName
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Inline, Pipeline
-from windlass.core.runs import admission, run, schedule, task_copy
+from windlass.core.runs import admission, run, run_state, schedule, task_copy
 from windlass.core.runs.admission import Admission
-from windlass.core.runs.run import RunState
+from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.gate import gates
@@ -168,7 +168,7 @@ class Schedules:
             plans=file.plans,
             waits=state.waits,
             running=running,
-            at_work=sum(state.stage not in run.UNLANDED for state in open_runs),
+            at_work=sum(state.stage not in run_state.UNLANDED for state in open_runs),
             workers=state.workers,
             only=state.only,
         )

@@ -21,7 +21,7 @@ from windlass.core.events import (
 from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import Job
 from windlass.core.runs import run, schedule
-from windlass.core.runs.run import RunState, Visit
+from windlass.core.runs.run_state import RunState, Visit
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.kernel import lookup, waits

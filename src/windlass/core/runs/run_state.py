@@ -1,0 +1,124 @@
+"""Where a run of a task stands: data alone, kept between two pieces of news."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from windlass.core.pipeline import engine
+from windlass.core.pipeline.step_roles import StepRole
+from windlass.core.pipeline.steps import Pipeline
+from windlass.core.runs.task_copy import TaskCopy
+
+Stage = Literal[
+    "preparing",
+    "beginning",
+    "working",
+    "looking",
+    "asking",
+    "closing",
+    "submitting",
+    "landing",
+    "finishing",
+]
+Outcome = Literal["landed", "failed", "dropped"]
+UNLANDED = frozenset[Stage]({"submitting", "landing", "finishing"})
+"""Stages in which nobody works for a run."""
+
+
+class Visit(msgspec.Struct, frozen=True, kw_only=True):
+    """One visit of a step that is over."""
+
+    label: str
+    number: int
+    role: str
+    result: str
+    seconds: float
+    sessions: int = 1
+
+
+class Heard(msgspec.Struct, frozen=True, kw_only=True):
+    """The end of a turn or of a session, as the run heard of it."""
+
+    what: Literal["turn", "failed turn", "session"]
+    session: int
+    said: str = ""
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a run ends, decided before that is told."""
+
+    outcome: Outcome
+    why: str = ""
+    commit: str = ""
+
+
+class RunState(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a run stands."""
+
+    task: TaskCopy
+    pipeline: Pipeline
+    place: engine.State
+    roles: dict[str, StepRole] = {}
+    """What its roles say about steps, as that was when it began."""
+    driver: str = ""
+    mode: Literal["live", "headless"] = "headless"
+    most_attempts: int = 3
+    stage: Stage = "preparing"
+    at_work: bool = False
+    """Whether an effect is under way."""
+    uid: str = ""
+    session: int = 0
+    sessions: int = 0
+    """Those of this visit."""
+    said: str = ""
+    result: str = ""
+    asked: bool = False
+    """Whether this visit was asked once more for its result."""
+    iterations: int = 0
+    """How often this visit went round, where its role goes on until it is done."""
+    failures: int = 0
+    deaths: int = 0
+    """How often in a row a session of this visit ended before its turn did."""
+    model_failures: int = 0
+    """Turns in a row that ended because the model could not be asked."""
+    heard: Heard | None = None
+    """What happened to its agent while an effect was under way: judged when that is over."""
+    gone: bool = False
+    """Whether its agent has ended."""
+    change: str = ""
+    attempts: int = 0
+    """How often its change came back."""
+    ticket: str = ""
+    """Why it came back last."""
+    began_at: float = 0.0
+    visits: tuple[Visit, ...] = ()
+    ending: Ending | None = None
+    wake_at: float | None = None
+    until: float = 0.0
+    """When the time of this visit is over."""
+    rested: bool = False
+    """Whether its agent rested when that was looked at: it has all of its time again."""
+
+    @property
+    def label(self) -> str:
+        """The step that runs, as people are told it."""
+        return engine.label(self.pipeline, self.place)
+
+    @property
+    def role(self) -> StepRole:
+        """The role of the step that runs."""
+        runs = engine.running(self.pipeline, self.place)
+        name = self.role_of(runs.agent) if runs is not None else ""
+        return self.roles.get(name, StepRole(name=name))
+
+    def role_of(self, wanted: str) -> str:
+        """The role of a step; a task may name another one for what its first step does."""
+        is_first = wanted == self.pipeline.steps[0].agent
+        return self.task.role if self.task.role and is_first else wanted
+
+    @property
+    def visit(self) -> int:
+        """Which visit of that step this is; the first is 1."""
+        return 1 + sum(visit.label == self.label for visit in self.visits)
