@@ -16,6 +16,7 @@ from tests.support.ground import Ground
 from windlass.core.runs import run as core
 from windlass.core.runs import schedule
 from windlass.daemon.runs.endings import RunEndings
+from windlass.daemon.runs.rounds import Rounds
 from windlass.daemon.runs.schedules import Schedules
 from windlass.daemon.runs.steps import RunSteps
 
@@ -32,6 +33,7 @@ STEPS = [
 ]
 _OPERATIONS = (
     *Schedules(NOTHING, NOTHING).operations(),
+    Rounds(NOTHING, NOTHING).operation(),
     *RunSteps(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, wake=NOTHING).operations(),
     *RunEndings(NOTHING, NOTHING, NOTHING, NOTHING).operations(),
 )

@@ -18,6 +18,8 @@ from windlass.cli import output, run_asked, run_progress
 from windlass.cli.call import Call
 from windlass.core.errors import UserError
 
+_FIXED = ("pipeline", "driver", "live", "enable")
+"""What is said once, when the work begins."""
 EXAMPLES = (
     "wl run",
     "wl run --max-workers 8",
@@ -45,12 +47,10 @@ def run(call: Call) -> int:
     args = call.args
     if args.max_workers is not None and args.max_workers < 1:
         raise UserError(f"{args.max_workers} workers do nothing", "--max-workers 1 or more")
-    if args.pipeline == "-":
-        raise UserError("--pipeline - names no file", "name one, or a pipeline: wl pipeline list")
     wanted: dict[str, Any] = {
         "workers": args.max_workers,
         "tasks": _tasks(args.tasks),
-        "pipeline": os.path.abspath(args.pipeline) if _is_file(args.pipeline) else args.pipeline,
+        "pipeline": _pipeline(args.pipeline),
         "enabled": args.enable or None,
         **run_asked.driver(args.driver),
         "live": args.live or None,
@@ -59,6 +59,10 @@ def run(call: Call) -> int:
     begun = call.ask("run", **{name: said for name, said in wanted.items() if said is not None})
     if begun["joined"]:
         call.tell("the board is being worked off already; this joins it")
+        if fixed := [name for name in _FIXED if getattr(args, name)]:
+            call.remark(
+                f"--{', --'.join(fixed)} is for what begins anew; what goes on keeps its own"
+            )
     seen = call.ask("runs", after=before)
     if args.no_wait:
         call.data(seen)
@@ -71,7 +75,7 @@ def run(call: Call) -> int:
     run_progress.table(call, seen)
     if seen["problem"]:
         return 3
-    return 10 if any(task["state"] == "failed" for task in seen["tasks"]) else 0
+    return 10 if seen["blocked"] or any(t["state"] == "failed" for t in seen["tasks"]) else 0
 
 
 def _tasks(said: str | None) -> list[str] | None:
@@ -83,5 +87,12 @@ def _tasks(said: str | None) -> list[str] | None:
     return names
 
 
-def _is_file(name: str | None) -> bool:
-    return name is not None and os.path.isfile(name)
+def _pipeline(said: str | None) -> str | None:
+    """A plain file by its whole path, or the name of a pipeline: nothing else is opened there."""
+    if said == "-":
+        raise UserError("--pipeline - names no file", "name one, or a pipeline: wl pipeline list")
+    if said is None or (os.sep not in said and not os.path.isfile(said)):
+        return said
+    if not os.path.isfile(said):
+        raise UserError(f"--pipeline {said}: no such plain file", "wl pipeline list has the names")
+    return os.path.abspath(said)

@@ -71,6 +71,8 @@ class RunEnded(EventData, kind="run.ended"):
     task: str
     run: str
     outcome: str
+    marked: bool = True
+    """Whether the board says so."""
     why: str = ""
     change: str = ""
     commit: str = ""

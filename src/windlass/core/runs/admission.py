@@ -30,20 +30,22 @@ def choose(
     plans: Collection[str],
     waits: Mapping[str, int],
     running: Collection[str],
+    settled: Collection[str] = (),
     at_work: int,
     workers: int,
     only: Collection[str] = (),
 ) -> Admission:
     """Chooses by effective priority; who is ready and not chosen has waited one round more.
 
-    Of those that are running so many are `at_work`; the others wait to land. A crew that writes
-    faster than it lands begins no more.
+    Nobody is chosen that is `settled`. Of those that are running so many are `at_work`; the others
+    wait to land. A crew that writes faster than it lands begins no more.
     """
     ranked = priority.ranks(board, waits=dict(waits), plans=frozenset(plans))
+    taken = {name.upper() for name in (*running, *settled)}
     ready: list[str] = []
     blocked: list[str] = []
     for rank in priority.following(board, ranked):
-        if rank.id in running or (only and rank.id not in only):
+        if rank.id.upper() in taken or (only and rank.id not in only):
             continue
         (ready if rank.ready else blocked).append(rank.id)
     free = max(0, workers - at_work)

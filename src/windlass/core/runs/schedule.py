@@ -11,13 +11,24 @@ from typing import Any, Literal
 import msgspec
 
 from windlass.core import jobs, shapes
-from windlass.core.events import RunEnded, RunSubmitted, ScheduleAsked, SchedulePaused
+from windlass.core.events import (
+    JobDone,
+    JobSetAside,
+    RunEnded,
+    RunSubmitted,
+    ScheduleAsked,
+    SchedulePaused,
+)
 from windlass.core.jobs import Decision, Effect, JobKind, News
 
 ROUND = "run.round"
 """Read the board, and begin what is admitted."""
 PERIOD = 30.0
 """Seconds until the board is read again, though nothing of ours has happened."""
+_MOST_BROKEN = 4
+"""Rounds in a row without a board that could be read, until nothing more is begun."""
+RUN = "run"
+"""The kind of the jobs that it begins."""
 SUBJECT = "board"
 
 
@@ -39,9 +50,17 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether something happened while a round was under way."""
     ended: dict[str, str] = {}
     """How each run of this went, by its task."""
+    unmarked: tuple[str, ...] = ()
+    """Tasks whose run is over, and whose box does not say so: they are not begun again."""
     failures: int = 0
     problem: str = ""
     """Why the last round could begin nothing."""
+
+    @property
+    def settled(self) -> tuple[str, ...]:
+        """Tasks that nobody works on again unless somebody asks for it."""
+        landed = (task for task, outcome in self.ended.items() if outcome == "landed")
+        return (*landed, *self.unmarked)
 
 
 def begun(state: ScheduleState) -> dict[str, Any]:
@@ -58,16 +77,29 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     if news.kind == jobs.EFFECT:
         return _after_round(_with(state, at_work=False), news)
     if news.kind == RunEnded.kind:
-        state = _with(state, ended={**state.ended, news.data["task"]: news.data["outcome"]})
+        return Decision(begun(_with_end(state, news.data)), wake_at=news.at + PERIOD)
+    if news.kind in (JobDone.kind, JobSetAside.kind) and news.data["what"] != RUN:
+        return Decision(data, wake_at=news.at + PERIOD)
     if news.kind == ScheduleAsked.kind:
         wanted = tuple(news.data.get("tasks", ()))
         only = tuple(dict.fromkeys((*state.only, *wanted))) if wanted and state.only else ()
-        state = _with(state, workers=int(news.data["workers"]), only=only, failures=0)
+        workers = int(news.data["workers"]) or state.workers
+        ended = {task: how for task, how in state.ended.items() if task not in wanted}
+        unmarked = tuple(task for task in state.unmarked if task not in wanted)
+        state = _with(state, ended=ended, unmarked=unmarked)
+        state = _with(state, workers=workers, only=only, failures=0)
     if news.kind == SchedulePaused.kind:
         state = _with(state, paused=bool(news.data["paused"]))
     if state.at_work:
         return Decision(begun(_with(state, again=True)))
     return Decision(begun(state)) if state.paused else _round(state)
+
+
+def _with_end(state: ScheduleState, ended: dict[str, Any]) -> ScheduleState:
+    task = ended["task"]
+    if not ended.get("marked", True):
+        state = _with(state, unmarked=(*state.unmarked, task))
+    return _with(state, ended={**state.ended, task: ended["outcome"]})
 
 
 def _with(state: ScheduleState, **changes: Any) -> ScheduleState:
@@ -88,15 +120,23 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
             return _round(state)
         return Decision(begun(state), wake_at=news.at + jobs.backoff(state.failures))
     result = news.data["result"]
-    state = _with(state, waits=result["waits"], problem=result["problem"], failures=0)
+    failures = state.failures + 1 if result.get("is_broken") else 0
+    state = _with(state, waits=result["waits"], problem=result["problem"], failures=failures)
     if state.paused:
         return Decision(begun(_with(state, again=False)))
     if state.again:
         return _round(state)
+    if failures and (result["running"] or failures < _MOST_BROKEN):
+        # A board that somebody is just saving is whole again in a moment.
+        return Decision(begun(state), wake_at=news.at + min(PERIOD, jobs.backoff(failures)))
     if result["running"] or result["waiting"]:
         return Decision(begun(state), wake_at=news.at + PERIOD)
     over = {"outcome": "over", "ended": state.ended, "problem": state.problem}
     return Decision(begun(state), result={**over, "blocked": result["blocked"]})
 
 
-KIND = JobKind("schedule", advance, frozenset({RunEnded.kind, RunSubmitted.kind}))
+KIND = JobKind(
+    "schedule",
+    advance,
+    frozenset({RunEnded.kind, RunSubmitted.kind, JobDone.kind, JobSetAside.kind}),
+)

@@ -122,12 +122,14 @@ class RunEndings:
     def _mark_ended(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         marker = markers.OF[work.data["ending"]["outcome"]]
-        markers.put(self._context, repo, work.data["task"], marker)
+        work.keep(marked=markers.put(self._context, repo, work.data["task"], marker))
 
     def _tell(self, work: RunningIntent) -> None:
         data, repo = work.data, RepoId(work.intent.repo)
         ending, run = data["ending"], jobs.owner(work.intent.id) or ""
-        over = RunEnded(task=data["task"], run=run, change=data["change"], **ending)
+        over = RunEnded(
+            task=data["task"], run=run, change=data["change"], marked=data["marked"], **ending
+        )
         work.with_next_record(partial(_tell_end, repo=repo, over=over))
 
 

@@ -26,15 +26,17 @@ def board_of(repo: Repo) -> str:
     return str(Path(repo.root) / folder.NAME / boards.NAME)
 
 
-def put(context: Context, repo: Repo, task: str, marker: str) -> None:
+def put(context: Context, repo: Repo, task: str, marker: str) -> bool:
     """Gives a task another marker, or tells why it has not got it."""
     try:
         boards.change(
             board_of(repo), lambda board: edits.with_marker(board, task, marker), make=False
         )
-    except WindlassError as error:
-        tell = partial(_tell, repo=repo, task=task, marker=marker, why=error.message)
-        context.store.write(tell)
+    except (WindlassError, OSError) as error:
+        why = error.message if isinstance(error, WindlassError) else str(error)
+        context.store.write(partial(_tell, repo=repo, task=task, marker=marker, why=why))
+        return False
+    return True
 
 
 def _tell(writing: Writing, *, repo: Repo, task: str, marker: str, why: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from windlass import drivers
 from windlass.core.box_spec import Isolation, Network
 from windlass.core.config import Config, confinement
 from windlass.core.errors import ConfigError, NotFound, WindlassError
+from windlass.core.pipeline import engine
 from windlass.core.pipeline.steps import Inline, Pipeline
 from windlass.core.printable import printable_line
 from windlass.core.roles import USUAL
@@ -47,6 +49,7 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
     _tried(problems, partial(budgets.refuse_spent, context, repo.id))
     _tried(problems, partial(_require_driver, context, repo, state, config))
     board = _tried(problems, partial(sound_board, repo))
+    _tried(problems, partial(_require_writable, repo))
     only: tuple[str, ...] = ()
     if board is not None:
         only = _tried(problems, partial(_on_board, board, state.only)) or ()
@@ -56,6 +59,7 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
                 _tried(problems, partial(role_files.find, config, repo.root, field.value))
         for pipeline in _pipelines(problems, board, state, config):
             _tried(problems, partial(_require_roles, repo, config, pipeline))
+            _tried(problems, partial(_require_steps, pipeline, state))
     if gate is None or board is None or problems:
         raise _together(problems)
     return Ready(gate, board, only)
@@ -74,6 +78,15 @@ def sound_board(repo: Repo) -> BoardFile:
             f"the board cannot be worked off: {errors[0]}{more}", "`wl board validate` lists them"
         )
     return file
+
+
+def _require_writable(repo: Repo) -> None:
+    """A board that cannot be marked would have its tasks done without anybody seeing it."""
+    path = Path(markers.board_of(repo))
+    if path.is_symlink() or path.parent.is_symlink():
+        raise ConfigError(f"{path} is a symbolic link, and is not written", "put the file there")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise ConfigError(f"{path} is read-only", f"chmod u+w {path}")
 
 
 def _tried(problems: list[WindlassError], check: Callable[[], T]) -> T | None:
@@ -146,6 +159,15 @@ def _require_roles(repo: Repo, config: Config, pipeline: Pipeline) -> None:
         wanted |= dict.fromkeys(each.agent for each in inline)
     for name in wanted:
         role_files.find(config, repo.root, name)
+
+
+def _require_steps(pipeline: Pipeline, state: ScheduleState) -> None:
+    if engine.start(pipeline, frozenset(state.enabled)).outcome:
+        wanted = ", ".join(sorted({step.enabled_by for step in pipeline.steps}))
+        raise ConfigError(
+            f"no step of the pipeline {pipeline.name} runs: they ask for {wanted}",
+            "wl run --enable VARIABLE",
+        )
 
 
 def _together(problems: list[WindlassError]) -> WindlassError:

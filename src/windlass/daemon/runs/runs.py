@@ -14,6 +14,7 @@ from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.runs.endings import RunEndings
+from windlass.daemon.runs.rounds import Rounds
 from windlass.daemon.runs.schedules import Schedules
 from windlass.daemon.runs.steps import RunSteps, Wake
 from windlass.daemon.runs.tasks import Tasks
@@ -38,6 +39,7 @@ class Runs:
         wake: Wake,
     ) -> None:
         self.schedules = Schedules(context, jobs)
+        self._rounds = Rounds(context, jobs)
         self.tasks = Tasks(context, jobs)
         self._steps = RunSteps(context, intents, spawns, life, fetcher, wake=wake)
         self._endings = RunEndings(context, intents, submissions, judgements)
@@ -46,6 +48,7 @@ class Runs:
         """What rounds, runs and whoever wants them do."""
         return (
             *self.schedules.operations(),
+            self._rounds.operation(),
             *self.tasks.operations(),
             *self._steps.operations(),
             *self._endings.operations(),

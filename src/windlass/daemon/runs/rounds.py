@@ -1,0 +1,197 @@
+"""A round of a schedule: what of the board is begun now, decided from the board as it is.
+
+What takes git or files is found out before the transaction; in that, only who is still free counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from windlass.core.config import Config
+from windlass.core.errors import WindlassError
+from windlass.core.ids import RepoId, RoleName
+from windlass.core.jobs import Job
+from windlass.core.pipeline import engine
+from windlass.core.pipeline.step_roles import StepRole
+from windlass.core.pipeline.steps import Inline, Pipeline
+from windlass.core.runs import admission, run, run_state, schedule, task_copy
+from windlass.core.runs.admission import Admission
+from windlass.core.runs.run_state import RunState
+from windlass.core.runs.schedule import ScheduleState
+from windlass.core.shapes import convert
+from windlass.daemon.gate import gates
+from windlass.daemon.jobs.ledger import Jobs
+from windlass.daemon.kernel import repos, settings
+from windlass.daemon.kernel.context import Context
+from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.running_intents import RunningIntent
+from windlass.daemon.runs import markers, preflight
+from windlass.project import pipelines, step_roles
+from windlass.project.boards import BoardFile
+from windlass.store import jobs as job_rows
+from windlass.store.rows import Repo
+from windlass.store.store import Writing
+
+_OURS = ("=", "P")
+"""Markers that runs give, and that no task keeps whose run is over."""
+
+
+class Round(NamedTuple):
+    """What a round begins, what it leaves for the next, and what cannot begin at all."""
+
+    runs: list[RunState]
+    chosen: Admission
+    problems: dict[str, str]
+
+
+class Rounds:
+    """The operation `run.round`."""
+
+    def __init__(self, context: Context, jobs: Jobs) -> None:
+        self._context = context
+        self._jobs = jobs
+
+    def operation(self) -> Operation:
+        """One step: what is begun is recorded with the decision."""
+        return Operation(schedule.ROUND, (Step("admit", self._admit),), lambda _: [], _admitted)
+
+    def _admit(self, work: RunningIntent) -> None:
+        if "running" in work.data:
+            return
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        known = {key: work.data[key] for key in ScheduleState.__struct_fields__ if key in work.data}
+        state = convert(known, ScheduleState)
+        at_work = self._context.store.read(partial(open_runs, repo=repo.id))
+        try:
+            file = preflight.sound_board(repo)
+            if self._mark_again(repo, file):
+                file = preflight.sound_board(repo)
+            decided = self._decided(repo, state, file, at_work)
+        except WindlassError as error:
+            nothing = {"waiting": 0, "blocked": [], "problem": error.message, "is_broken": True}
+            work.keep(running=len(at_work), **nothing)
+            return
+        self._context.store.write(partial(self._begin, work=work, repo=repo, decided=decided))
+
+    def _mark_again(self, repo: Repo, file: BoardFile) -> bool:
+        """Gives tasks the markers that their runs could not give them when they ended."""
+        again = False
+        for task in file.board.tasks:
+            if task.marker not in _OURS:
+                continue
+            find = partial(
+                job_rows.last_about, repo=repo.id, kind="run", subject=run.subject(task.id)
+            )
+            job = self._context.store.read(find)
+            if job is not None and (marker := _marker(job)):
+                markers.put(self._context, repo, task.id, marker)
+                again = True
+        return again
+
+    def _decided(
+        self, repo: Repo, state: ScheduleState, file: BoardFile, at_work: Sequence[RunState]
+    ) -> Round:
+        """Chooses until everybody who is chosen can begin: who cannot takes nobody's place."""
+        problems: dict[str, str] = {}
+        known: dict[str, RunState] = {}
+        config = settings.usable(self._context.folders.home, repo.root).config
+        gate = gates.find(self._context, repo)
+        most = gate.config.landing.max_attempts if gate is not None else 1
+        while True:
+            chosen = admission.choose(
+                file.board,
+                plans=file.plans,
+                waits=state.waits,
+                running=[each.task.id for each in at_work],
+                settled=[*state.settled, *problems],
+                at_work=sum(each.stage not in run_state.UNLANDED for each in at_work),
+                workers=state.workers,
+                only=state.only,
+            )
+            for name in chosen.start:
+                if name in known:
+                    continue
+                try:
+                    known[name] = _run(name, state, file, config, most_attempts=most)
+                except WindlassError as error:
+                    problems[name] = error.message
+            if not problems.keys() & set(chosen.start):
+                return Round([known[name] for name in chosen.start], chosen, problems)
+
+    def _begin(self, writing: Writing, *, work: RunningIntent, repo: Repo, decided: Round) -> None:
+        """Records the runs of whoever has none by now."""
+        taken = {run.subject(each.task.id) for each in open_runs(writing.connection, repo.id)}
+        for begun in decided.runs:
+            about = run.subject(begun.task.id)
+            if about in taken:
+                continue
+            taken.add(about)
+            self._jobs.begin(
+                writing, run.KIND.name, repo=repo.id, subject=about, state=run.begun(begun)
+            )
+        chosen, problems = decided.chosen, decided.problems
+        work.keep_in(
+            writing,
+            running=len(taken),
+            waiting=len(chosen.waiting),
+            waits=chosen.waits,
+            blocked=list(chosen.blocked),
+            problem="; ".join(f"{name}: {why}" for name, why in problems.items()),
+            is_broken=False,
+        )
+
+
+def open_runs(connection: sa.Connection, repo: RepoId) -> list[RunState]:
+    """The runs that are not over."""
+    found = job_rows.listed(connection, repo=repo, status="open")
+    return [convert(job.state, RunState) for job in found if job.kind == run.KIND.name]
+
+
+def _marker(job: Job) -> str:
+    """What the task of a run is to be marked, once that is over."""
+    if job.status == "set aside":
+        return markers.OF["failed"]
+    if job.status != "done" or job.result is None:
+        return ""
+    return markers.OF[job.result["outcome"]]
+
+
+def _run(
+    name: str, state: ScheduleState, file: BoardFile, config: Config, *, most_attempts: int
+) -> RunState:
+    """The run of a task at its beginning; raises what keeps it from that."""
+    copy = task_copy.of(file.board.by_id[name])
+    found = pipelines.chosen(
+        name, file.folder, command_line=state.pipeline, config=config.pipeline
+    ).pipeline
+    return RunState(
+        task=copy,
+        pipeline=step_roles.applied(found, file.folder),
+        roles=_roles(found, copy.role, file.folder, config),
+        place=engine.start(found, frozenset(state.enabled)),
+        driver=state.driver,
+        mode=state.mode,
+        most_attempts=most_attempts,
+    )
+
+
+def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict[str, StepRole]:
+    """What the roles of a run say about steps. A role that has no file says what is usual."""
+    wanted = {of_task, engine.GENERIC_FIX.agent}
+    for step in pipeline.steps:
+        wanted |= {step.agent}
+        wanted |= {each.agent for each in step.on_result.values() if isinstance(each, Inline)}
+    known = wanted.intersection(step_roles.names(place))
+    return {
+        name: step_roles.find(name, place, configured=config.roles.get(RoleName(name)))
+        for name in known
+    }
+
+
+def _admitted(work: RunningIntent) -> dict[str, Any]:
+    names = ("running", "waiting", "waits", "blocked", "problem", "is_broken")
+    return {name: work.data[name] for name in names}
