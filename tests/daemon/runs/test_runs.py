@@ -361,3 +361,18 @@ def test_a_mark_that_was_missed_is_given_at_the_next_round(board: RunGround) -> 
     board.board_file.write_text(text)
     board.run()
     assert board.markers() == {"API-1": "x", "API-2": "="}
+
+
+def test_a_task_that_somebody_marks_before_it_has_begun_is_not_begun(board: RunGround) -> None:
+    """The round had read the board already; what they wrote stays."""
+    failpoints = board.workshop.context.failpoints
+
+    def reached(name: str) -> None:
+        if name == "run.prepare.document.before":
+            board.board_file.write_text(BOARD.replace("- [ ] **[API-1]", "- [N] **[API-1]"))
+
+    failpoints.reached = reached  # type: ignore[method-assign]
+    board.run(tasks=["API-1"])
+    task = board.task("API-1")
+    assert (task["state"], task["agent"]) == ("dropped", None)
+    assert board.markers()["API-1"] == "N"

@@ -231,6 +231,8 @@ def _agent_ended(state: RunState, news: News) -> Decision:
 
 
 def _prepared(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    if why := result.get("dropped", ""):
+        return _finish(state, state.ending or Ending(outcome="dropped", why=why))
     state = _with(state, uid=result["uid"], stage="beginning", began_at=news.at)
     return _go_on(state)
 

@@ -122,6 +122,9 @@ class RunEndings:
     def _mark_ended(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         marker = markers.OF[work.data["ending"]["outcome"]]
+        if marker == markers.OF["dropped"] and markers.changed(repo, work.data["task"]):
+            work.keep(marked=True)  # somebody has said what it is to be
+            return
         work.keep(marked=markers.put(self._context, repo, work.data["task"], marker))
 
     def _tell(self, work: RunningIntent) -> None:

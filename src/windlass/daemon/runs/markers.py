@@ -19,11 +19,21 @@ from windlass.store.store import Writing
 
 OF = {"landed": "x", "failed": "*", "dropped": "N"}
 """The marker of a task, by how its run ended."""
+_BEGUN = (" ", "=")
 
 
 def board_of(repo: Repo) -> str:
     """The file of a repository's board."""
     return str(Path(repo.root) / folder.NAME / boards.NAME)
+
+
+def changed(repo: Repo, task: str) -> str:
+    """Another marker that a task has by now than one that is to be begun; nothing where none."""
+    try:
+        found = boards.read(board_of(repo)).board.by_id.get(task)
+    except WindlassError:
+        return ""  # what cannot be read says nothing; that it cannot is told when it is marked
+    return found.marker if found is not None and found.marker not in _BEGUN else ""
 
 
 def put(context: Context, repo: Repo, task: str, marker: str) -> bool:

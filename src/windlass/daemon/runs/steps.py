@@ -90,9 +90,15 @@ class RunSteps:
         return (
             Operation(
                 core.PREPARE,
-                (Step("document", self._write_document), Step("agent", self._make_agent)),
+                (
+                    Step("document", self._write_document),
+                    Step("agent", self._make_agent, needed=lambda data: not data.get("dropped")),
+                ),
                 lambda _: [],
-                lambda work: {"uid": work.data["made"]},
+                lambda work: {
+                    "uid": work.data.get("made", ""),
+                    "dropped": work.data.get("dropped", ""),
+                },
             ),
             Operation(
                 core.BEGIN,
@@ -129,6 +135,9 @@ class RunSteps:
     def _write_document(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         copy = convert(work.data["copy"], TaskCopy)
+        if marker := markers.changed(repo, copy.id):
+            work.keep(dropped=f"somebody marked it [{marker}] before it had begun")
+            return
         plan = _plan(repo, copy.id)
         records.keep_document(self._context, _run(work), task_copy.document(copy, plan))
         markers.put(self._context, repo, copy.id, "=")
