@@ -90,9 +90,14 @@ class Call:
                 self.remark(f"the daemon was started elsewhere: {difference}")
                 self.remark(f"  to have it as here: {daemon_environment.REMEDY}")
 
+    @property
+    def shows_progress(self) -> bool:
+        """Whether somebody watches a terminal, and wants to see what takes long."""
+        return sys.stderr.isatty() and not self.quiet and not self.json
+
     def progress(self, text: str) -> None:
         """Says on a terminal what takes long; never part of the output."""
-        if sys.stderr.isatty() and not self.quiet and not self.json:
+        if self.shows_progress:
             output.write_error(text + "\n")
 
     def data(self, value: Any) -> None:

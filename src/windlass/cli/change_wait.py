@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
@@ -20,7 +19,7 @@ _LOOK = 1.0
 def wait(call: Call, change: dict[str, Any]) -> dict[str, Any]:
     """Waits until a change has landed, came back or is held; a terminal shows where it is."""
     name = change["change"]
-    if sys.stderr.isatty() and not call.quiet and not call.json:
+    if call.shows_progress:
         _watch(call, change)
     else:
         looked = call.ask("change.wait", change=name, seconds=_QUIET)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 import time
 from contextlib import suppress
 from typing import Any
@@ -27,7 +26,7 @@ _LACKED = re.compile(
 
 def wait(call: Call, job: str, *, seconds: float | None = None) -> dict[str, Any]:
     """Waits until a run is over, or so long; a terminal shows what is being done."""
-    shows = sys.stderr.isatty() and not call.quiet and not call.json
+    shows = call.shows_progress
     began = time.monotonic()
     until = None if seconds is None else began + seconds
     while True:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
-from windlass.cli import output, render
+from windlass.cli import output, render, task_view
 from windlass.cli.call import Call
 from windlass.core import ages
 from windlass.core.printable import printable_line
 
 _LOOK = 1.0
-_COLOURS = {"landed": "green", "failed": "red", "dropped": "yellow"}
 _BAR = 20
 
 
 def follow(call: Call, seen: dict[str, Any]) -> dict[str, Any]:
     """Shows what happens until the board is worked off: lines, and on a terminal one that moves."""
-    shows = sys.stderr.isatty() and not call.quiet and not call.json
+    shows = call.shows_progress
     while not seen["is_over"]:
         if shows:
             output.write_progress(render.fit(_line(seen), render.columns() - 1))
@@ -49,7 +47,7 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
                 f"{task}  {printable_line(event['step'])}{visit}: {event['result']}, {seconds}"
             )
         case "run.ended":
-            outcome = call.paint(event["outcome"], _COLOURS.get(event["outcome"], "yellow"))
+            outcome = call.paint(event["outcome"], task_view.colour(event["outcome"]))
             at = f" as {event['commit'][:10]}" if event.get("commit") else ""
             why = f": {printable_line(event['why'])}" if event.get("why") else ""
             call.tell(f"{task}  {outcome}{at}{why}")
@@ -79,15 +77,18 @@ def _doing(task: dict[str, Any]) -> str:
 
 def table(call: Call, seen: dict[str, Any]) -> None:
     """What became of each task: its outcome, its steps and visits, its change and commit."""
-    rows = [("task", "outcome", "steps", "change", "commit", "")]
-    for task in seen["tasks"]:
-        steps = " ".join(f"{visit['step']}={visit['result']}" for visit in task["visits"])
-        why = printable_line(task["why"])
-        rows.append((task["task"], task["state"], steps, task["change"], task["commit"][:10], why))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
-    for row in rows:
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-        call.say("  ".join([*cells, row[5]]).rstrip())
+    rows = [
+        (
+            task["task"],
+            task["state"],
+            " ".join(f"{visit['step']}={visit['result']}" for visit in task["visits"]),
+            task["change"],
+            task["commit"][:10],
+            task["why"],
+        )
+        for task in seen["tasks"]
+    ]
+    render.table(call, ("task", "outcome", "steps", "change", "commit", ""), rows, grow=2)
     for name in seen["blocked"]:
         call.say(f"{name}  waits for others: wl board show {name}")
     if seen["problem"]:

@@ -8,7 +8,12 @@ from windlass.cli.call import Call
 from windlass.core.board.tasks import MARKERS
 from windlass.core.printable import printable, printable_line
 
-_COLOURS = {"landed": "green", "failed": "red", "dropped": "yellow"}
+_COLOURS = {"landed": "green", "failed": "red"}
+
+
+def colour(state: str) -> str:
+    """How the state of a run is painted: what is neither good nor bad stands out as well."""
+    return _COLOURS.get(state, "yellow")
 
 
 def show(call: Call, task: dict[str, Any]) -> None:
@@ -44,7 +49,7 @@ def say(call: Call, task: dict[str, Any]) -> None:
     if run is None:
         call.say("  nobody has worked on it: wl run begins what is ready")
         return
-    state = call.paint(run["state"], _COLOURS.get(run["state"], "yellow"))
+    state = call.paint(run["state"], colour(run["state"]))
     by = f", by {printable_line(run['agent'])}" if run["agent"] else ""
     change = f", {run['change']}" if run["change"] else ""
     commit = f" as {run['commit'][:10]}" if run["commit"] else ""

@@ -31,7 +31,6 @@ _LARGEST = 9999
 _MOST_DIGITS = 4
 _BOX = 3
 """Where in its line a task's marker stands."""
-_LISTS = ("Scope", "Out of Scope", "Acceptance Criteria")
 _BREAKS = re.compile(r"[\x00-\x1f\x7f\x85\u2028\u2029]+")
 
 

@@ -35,6 +35,8 @@ OPTIONAL = (
     "Out of Scope",
     "Acceptance Criteria",
 )
+LISTS = ("Scope", "Out of Scope", "Acceptance Criteria")
+"""The fields that are lists."""
 FIELDS = (*REQUIRED, *OPTIONAL)
 """The fields of a task that mean something; others are kept as they are."""
 NO_DEPENDENCIES = "none"

@@ -19,13 +19,13 @@ from windlass.core.pipeline.steps import (
     DEFAULT_JUMPS,
     FAIL,
     FIX,
+    GIVEN,
     NEXT,
     PASS,
     PREV,
     RESULTS,
     SELF,
     SKIP,
-    UNKNOWN,
     ResultMapping,
 )
 from windlass.core.roles import RoleFile
@@ -40,7 +40,6 @@ MAPPINGS = {
     SKIP: ResultMapping(status="success", exit_code=0, jump=DEFAULT_JUMPS[SKIP]),
 }
 """What results mean where no role says otherwise."""
-_GIVEN = tuple(result for result in RESULTS if result != UNKNOWN)
 _JUMPS = (SELF, PREV, NEXT, ABORT)
 _MOST_EXIT_CODE = 255
 
@@ -50,7 +49,7 @@ class StepRole(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     about: str = ""
-    results: tuple[str, ...] = _GIVEN
+    results: tuple[str, ...] = GIVEN
     """Those that it may give; a step that gives none is UNKNOWN."""
     mode: Mode = "once"
     readonly: bool = False
@@ -107,10 +106,8 @@ def _said(name: str, step: Mapping[str, Value]) -> dict[str, Any]:
 
 def _results(name: str, text: str) -> tuple[str, ...]:
     found = tuple(word.strip() for word in text.split(","))
-    if not all(word in _GIVEN for word in found) or len(set(found)) < len(found):
-        raise ConfigError(
-            f"role {name}: results are {text!r}", f"write some of {', '.join(_GIVEN)}"
-        )
+    if not all(word in GIVEN for word in found) or len(set(found)) < len(found):
+        raise ConfigError(f"role {name}: results are {text!r}", f"write some of {', '.join(GIVEN)}")
     return found
 
 

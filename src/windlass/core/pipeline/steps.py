@@ -11,6 +11,8 @@ import msgspec
 PASS, FAIL, FIX, SKIP, UNKNOWN = "PASS", "FAIL", "FIX", "SKIP", "UNKNOWN"
 RESULTS = (PASS, FAIL, FIX, SKIP, UNKNOWN)
 """What a step can end with; UNKNOWN is that of a step that gave none."""
+GIVEN = (PASS, FAIL, FIX, SKIP)
+"""What a step can give; UNKNOWN is what one has that gave none."""
 NOT_FINAL = frozenset((FIX, UNKNOWN))
 """Results that ask for another try; the third of the same in a row counts as FAIL."""
 SELF, PREV, NEXT, ABORT = "self", "prev", "next", "abort"

@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from windlass.core.pipeline.steps import FAIL, FIX, PASS, SKIP
+from windlass.core.pipeline.steps import GIVEN
 
-GIVEN = (PASS, FAIL, FIX, SKIP)
-"""What a step can give; UNKNOWN is what one has that gave none."""
 _RESULT = re.compile(r"<result>\s*([A-Za-z]+)\s*</result>")
 _REPORT = re.compile(r"<report>(.*?)</report>", re.DOTALL)
 _DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"

@@ -23,8 +23,3 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """What it is told first."""
     resumes: bool = False
     """Whether an earlier session began that conversation."""
-
-    @property
-    def key(self) -> str:
-        """What its files are called."""
-        return f"{self.label.replace(':', '-')}.{self.visit}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from windlass.core.runs.last_words import GIVEN
+from windlass.core.pipeline.steps import GIVEN
 from windlass.core.runs.part import Part
 
 _LARGEST_REPORT = 8 << 10

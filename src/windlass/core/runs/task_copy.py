@@ -6,9 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from windlass.core.board.tasks import Task
-
-_LISTS = ("Scope", "Out of Scope", "Acceptance Criteria")
+from windlass.core.board.tasks import LISTS, Task
 
 
 class TaskCopy(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +26,7 @@ class TaskCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 def of(task: Task) -> TaskCopy:
     """Copies what a task says."""
-    scope, outside, criteria = (_items(task, name) for name in _LISTS)
+    scope, outside, criteria = (_items(task, name) for name in LISTS)
     return TaskCopy(
         id=task.id,
         title=task.title,
