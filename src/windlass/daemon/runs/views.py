@@ -14,6 +14,7 @@ from windlass.core.events import (
     JobDone,
     RunBegun,
     RunEnded,
+    RunWaits,
     StepBegun,
     StepEnded,
     TaskUnmarked,
@@ -29,7 +30,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, StepEnded, RunEnded, TaskUnmarked)
+_TOLD = (RunBegun, StepBegun, RunWaits, StepEnded, RunEnded, TaskUnmarked)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
