@@ -35,7 +35,7 @@ class Storm:
             self._kill_daemon()
         else:
             self._kill_session()
-        return self._dice.uniform(0.5, 3.0)
+        return self._dice.uniform(1.5, 5.0)
 
     def _kill_daemon(self) -> None:
         daemon = self._ground.living_daemon()

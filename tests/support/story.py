@@ -136,9 +136,10 @@ class Story:
     def judge(self) -> None:
         """What became of everything is what had to."""
         over = self.told[-1]
-        assert (over["kind"], over["blocked"], over["problem"]) == ("over", [BLOCKED], "")
         outcomes = {task["task"]: task["state"] for task in over["tasks"]}
-        assert outcomes == {**dict.fromkeys(LANDED, "landed"), FAILED: "failed"}, over["tasks"]
+        why = {task["task"]: task["why"] for task in over["tasks"] if task["why"]}
+        assert outcomes == {**dict.fromkeys(LANDED, "landed"), FAILED: "failed"}, why
+        assert (over["kind"], over["blocked"], over["problem"]) == ("over", [BLOCKED], "")
         ways = {
             task["task"]: [f"{visit['step']}={visit['result']}" for visit in task["visits"]]
             for task in over["tasks"]
