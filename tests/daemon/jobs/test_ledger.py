@@ -234,8 +234,8 @@ def test_a_daemon_goes_on_that_died_in_what_an_effect_had_done_for_it(context: C
     first.work.pop(0)()
     (effect,) = first.due
     first.dies_at = "lay.lay.before"
+    inner = IntentDraft(REPO, None, lambda _: {"brick": 7})
     with pytest.raises(Killed):
-        inner = IntentDraft(REPO, None, lambda _: {"brick": 7})
         first.intents.perform("lay", f"{effect.key}:lay", lambda: inner)
     second = Daemon(context)
     second.start()

@@ -389,6 +389,7 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
         result=state.result,
         seconds=round(max(0.0, news.at - state.began_at), 3),
         sessions=state.sessions,
+        iterations=max(1, min(state.iterations + (state.result != UNKNOWN), _rounds(state))),
     )
     place = engine.advance(state.pipeline, state.place, state.result)
     state = _fresh_visit(_with(state, visits=(*state.visits, visit), place=place), news.at)
