@@ -101,6 +101,20 @@ def write_progress(text: str) -> None:
     write_error(text)
 
 
+class LiveLines:
+    """Lines below everything else on a terminal, which are written over again and again."""
+
+    def __init__(self) -> None:
+        self._written = 0
+
+    def write(self, *lines: str) -> None:
+        """Writes these in the place of the last ones; none takes them away."""
+        up = f"\x1b[{self._written - 1}A" if self._written > 1 else ""
+        sys.stderr.write(f"\r{up}\x1b[J")
+        write_error("\n".join(lines))
+        self._written = len(lines)
+
+
 def flush() -> None:
     """Writes what was kept back."""
     with _clearly_failing():

@@ -71,6 +71,8 @@ class TaskRunView(TypedDict):
     commit: str
     attempts: int
     """How often its change came back."""
+    question: str
+    """What its agent asks the person, and waits for; nothing where it asks nothing."""
     usd: float
     """What it cost so far; `notional_usd` is what a subscription covers."""
     notional_usd: float
@@ -88,6 +90,8 @@ class RunsReply(TypedDict):
     paused: bool
     problem: str
     blocked: list[str]
+    left: int
+    """Tasks that are still to be begun."""
     tasks: list[TaskRunView]
     at: int
     """The event up to which this tells everything."""

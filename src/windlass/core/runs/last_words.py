@@ -9,6 +9,7 @@ from windlass.core.pipeline.steps import GIVEN
 
 _RESULT = re.compile(r"<result>\s*([A-Za-z]+)\s*</result>")
 _REPORT = re.compile(r"<report>(.*?)</report>", re.DOTALL)
+_LONGEST_REASON = 300
 _DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"
 
 
@@ -23,6 +24,12 @@ def report(said: str) -> str:
     """What is between the last pair of report marks; without one the message without its result."""
     found = _REPORT.findall(said)
     return (found[-1] if found else _RESULT.sub("", said)).strip()
+
+
+def reason(said: str) -> str:
+    """What the report of a step that ends its run begins with, to be put behind how it ended."""
+    first = report(said).partition("\n")[0]
+    return f": {first[:_LONGEST_REASON]}" if first else ""
 
 
 def is_done(said: str) -> bool:

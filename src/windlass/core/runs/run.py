@@ -391,10 +391,11 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
         sessions=state.sessions,
         iterations=max(1, min(state.iterations + (state.result != UNKNOWN), _rounds(state))),
     )
-    place = engine.advance(state.pipeline, state.place, state.result)
+    said, place = state.said, engine.advance(state.pipeline, state.place, state.result)
     state = _fresh_visit(_with(state, visits=(*state.visits, visit), place=place), news.at)
     if place.outcome == "abort":
-        return _finish(_with(state, session=0), Ending(outcome="failed", why=place.reason))
+        why = f"{place.reason}{last_words.reason(said)}"
+        return _finish(_with(state, session=0), Ending(outcome="failed", why=why))
     if place.outcome == "success":
         return _do(_with(state, stage="submitting"))
     return _do(_with(state, stage="beginning"))

@@ -44,6 +44,8 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     enabled: tuple[str, ...] = ()
     """Variables that are `true`, for steps that ask for them."""
     waits: dict[str, int] = {}
+    left: int = 0
+    """Tasks that the last round has not begun: they wait for a worker, or for other tasks."""
     paused: bool = False
     at_work: bool = False
     again: bool = False
@@ -122,6 +124,8 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
     result = news.data["result"]
     failures = state.failures + 1 if result.get("is_broken") else 0
     state = _with(state, waits=result["waits"], problem=result["problem"], failures=failures)
+    if not failures:
+        state = _with(state, left=result["waiting"] + len(result["blocked"]))
     if state.paused:
         return Decision(begun(_with(state, again=False)))
     if state.again:

@@ -146,7 +146,7 @@ class Tasks:
 def _shown_run(connection: sa.Connection, *, job: Job) -> TaskRunView:
     uid = views.uid_of(job)
     costs = run_costs.of_agents(connection, [uid] if uid is not None else [])
-    return views.task_run(job, rows.names(connection), costs)
+    return views.task_run(job, rows.names(connection), costs, views.asked(connection, job.repo))
 
 
 def _lacking(repo: Repo, name: str) -> list[str]:

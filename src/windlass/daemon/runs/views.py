@@ -11,9 +11,11 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.runs import RunsReply, RunsRequest, TaskRunView, VisitView
 from windlass.core.events import (
+    ChangeStopped,
     JobDone,
     RunBegun,
     RunEnded,
+    RunSubmitted,
     RunWaits,
     StepBegun,
     StepEnded,
@@ -21,6 +23,7 @@ from windlass.core.events import (
 )
 from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import Job
+from windlass.core.landing.changes import ChangeId
 from windlass.core.runs import run, schedule
 from windlass.core.runs.run_state import RunState, Visit
 from windlass.core.runs.schedule import ScheduleState
@@ -29,10 +32,21 @@ from windlass.daemon.kernel import lookup, waits
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.runs import run_costs
 from windlass.daemon.runs.run_costs import RunCost
+from windlass.store import changes as change_rows
 from windlass.store import jobs as rows
+from windlass.store import mailbox
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, RunWaits, StepEnded, RunEnded, TaskUnmarked)
+_TOLD = (
+    RunBegun,
+    StepBegun,
+    RunWaits,
+    StepEnded,
+    RunSubmitted,
+    ChangeStopped,
+    RunEnded,
+    TaskUnmarked,
+)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
@@ -82,6 +96,7 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "paused": False,
         "problem": "",
         "blocked": [],
+        "left": 0,
         "tasks": [],
         "at": at,
         "events": told,
@@ -102,6 +117,8 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
     uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
     costs = run_costs.of_agents(connection, uids)
     names = agent_rows.names(connection)
+    questions = asked(connection, repo)
+    tasks = [task_run(each, names, costs, questions) for each in found.values()]
     return {
         "job": job.id,
         "is_over": job.status != "open",
@@ -109,19 +126,32 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "paused": state.paused,
         "problem": state.problem,
         "blocked": list((job.result or {}).get("blocked", [])),
-        "tasks": [task_run(each, names, costs) for each in found.values()],
+        "left": state.left,
+        "tasks": tasks,
         "at": newest,
         "events": told,
     }
 
 
 def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[str, Any]]:
-    since = agent_rows.events(connection, after=after, repo=repo)
-    return [
-        {"kind": event.kind, "at": event.at, **event.data}
-        for event in since
-        if event.kind in _KINDS
-    ]
+    """What happened to tasks; a change that came back has the task that it is of."""
+    told = []
+    for event in agent_rows.events(connection, after=after, repo=repo):
+        if event.kind not in _KINDS:
+            continue
+        data = dict(event.data)
+        if event.kind == ChangeStopped.kind:
+            change = change_rows.find(connection, repo=repo, change=ChangeId(data["change"]))
+            if change is None or not change.task:
+                continue
+            data["task"] = change.task
+        told.append({"kind": event.kind, "at": event.at, **data})
+    return told
+
+
+def asked(connection: sa.Connection, repo: RepoId) -> dict[str, str]:
+    """What agents ask and wait for, by their uids."""
+    return {each.sender: each.body for each in mailbox.questions(connection, repo=repo)}
 
 
 def uid_of(job: Job) -> Uid | None:
@@ -129,7 +159,12 @@ def uid_of(job: Job) -> Uid | None:
     return Uid(job.state["uid"]) if job.state.get("uid") else None
 
 
-def task_run(job: Job, names: Mapping[Uid, str], costs: Mapping[Uid, RunCost]) -> TaskRunView:
+def task_run(
+    job: Job,
+    names: Mapping[Uid, str],
+    costs: Mapping[Uid, RunCost],
+    questions: Mapping[str, str],
+) -> TaskRunView:
     """A run as faces see it."""
     state, over = convert(job.state, RunState), job.result or {}
     is_over = job.status != "open"
@@ -150,6 +185,7 @@ def task_run(job: Job, names: Mapping[Uid, str], costs: Mapping[Uid, RunCost]) -
         "change": state.change,
         "commit": str(over.get("commit", "")),
         "attempts": state.attempts,
+        "question": "" if is_over else questions.get(state.uid, ""),
         "usd": cost.whole.usd,
         "notional_usd": cost.whole.notional_usd,
         "began_at": job.created_at,
