@@ -90,19 +90,23 @@ def _standing(seen: dict[str, Any]) -> Iterator[str]:
     tasks = seen["tasks"]
     at_work = [task for task in tasks if not task["is_over"]]
     over, whole = len(tasks) - len(at_work), len(tasks) + seen["left"]
-    filled = _BAR * over // max(1, whole)
-    bar = "█" * filled + "·" * (_BAR - filled)
     landing = sum(task["state"] in _LANDING for task in at_work)
     parts = [f"{over} of {whole} finished", f"{len(at_work) - landing} at work"]
     parts += [f"{landing} landing"] if landing else []
     parts += [f"{seen['left']} to begin"] if seen["left"] else []
     parts += ["paused: wl resume run"] if seen["paused"] else []
     parts += [printable_line(seen["problem"])] if seen["problem"] else []
-    yield f"{bar}  {', '.join(parts)}"
+    yield f"{bar(over, whole)}  {', '.join(parts)}"
     for task in at_work[:_MOST]:
         yield _doing(task)
     if len(at_work) > _MOST:
         yield f"  and {len(at_work) - _MOST} more"
+
+
+def bar(part: int, whole: int) -> str:
+    """How much of a board is over, drawn."""
+    filled = _BAR * part // max(1, whole)
+    return "█" * filled + "·" * (_BAR - filled)
 
 
 def _doing(task: dict[str, Any]) -> str:

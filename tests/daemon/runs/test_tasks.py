@@ -6,7 +6,7 @@ import pytest
 from tests.daemon.runs.run_ground import RunGround
 from tests.daemon.runs.test_runs import PASSED
 
-from windlass.core.errors import Conflict, NotFound
+from windlass.core.errors import ConfigError, Conflict, NotFound
 
 
 def test_a_task_is_shown_with_its_run_and_its_reports(board: RunGround) -> None:
@@ -86,3 +86,17 @@ def test_without_a_board_at_work_nothing_is_paused(board: RunGround) -> None:
     board.workshop.ask("task", task="API-1")
     with pytest.raises(Conflict, match="no board"):
         board.workshop.ask("run.pause", paused=True)
+
+
+def test_nothing_begins_where_no_session_could_be_started(
+    board: RunGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said at once, and not by every task that fails of it."""
+
+    def lacks() -> None:
+        raise ConfigError("tmux is not installed", "install it")
+
+    monkeypatch.setattr(board.workshop.context.sessions.terminal, "require_version", lacks)
+    with pytest.raises(ConfigError, match="tmux is not installed"):
+        board.run()
+    assert board.markers() == {"API-1": " ", "API-2": " "}
