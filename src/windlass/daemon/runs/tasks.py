@@ -21,7 +21,6 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.runs import markers, records, views
 from windlass.project import boards
 from windlass.store import jobs as job_rows
-from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
@@ -115,7 +114,7 @@ class Tasks:
         on_board = _on_board(repo, wanted)
         if on_board is None and job is None:
             raise NotFound(f"no task {printable_line(wanted)} on the board", "`wl board list`")
-        names = self._context.store.read(rows.names)
+        names = self._context.store.read(lambda c: views.names_in(c, [job] if job else []))
         copy = task_copy.of(on_board) if on_board is not None else None
         shown = views.task_run(job, names) if job is not None else None
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -96,7 +96,7 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
     for each in rows.listed(connection, repo=repo):
         if each.kind == run.KIND.name and each.created_at >= job.created_at:
             found[each.subject] = each
-    names = agent_rows.names(connection)
+    names = names_in(connection, found.values())
     return {
         "job": job.id,
         "is_over": job.status != "open",
@@ -117,6 +117,11 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
         for event in since
         if event.kind in _KINDS
     ]
+
+
+def names_in(connection: sa.Connection, jobs: Iterable[Job]) -> dict[Uid, str]:
+    """What the agents of these runs are called."""
+    return agent_rows.names(connection, (Uid(job.state.get("uid", "")) for job in jobs))
 
 
 def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
