@@ -376,3 +376,18 @@ def test_a_task_that_somebody_marks_before_it_has_begun_is_not_begun(board: RunG
     task = board.task("API-1")
     assert (task["state"], task["agent"]) == ("dropped", None)
     assert board.markers()["API-1"] == "N"
+
+
+def test_what_becomes_of_a_change_while_its_run_records_it_is_not_lost(board: RunGround) -> None:
+    """A run hears of its change once it knows which that is, and how it stood then."""
+    board.run(tasks=["API-1"])
+    failpoints = board.workshop.context.failpoints
+
+    def reached(name: str) -> None:
+        if name == "run.submit.finish.before":
+            board.workshop.ask("drop", change="c1", why="not this way")
+
+    failpoints.reached = reached  # type: ignore[method-assign]
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert (board.task("API-1")["state"], board.markers()["API-1"]) == ("dropped", "N")

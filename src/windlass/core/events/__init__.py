@@ -49,6 +49,7 @@ from windlass.core.events.agents import (
     AgentUnsound,
     Note,
     TrashEmptied,
+    agent_subject,
 )
 from windlass.core.events.catalogue import EventData, Logged, read
 from windlass.core.events.hooks import (
@@ -254,6 +255,7 @@ __all__ = [
     "UsageWindowSeen",
     "WorkUncommitted",
     "WorkspaceCommand",
+    "agent_subject",
     "message_subject",
     "notice_subject",
     "read",
