@@ -114,11 +114,15 @@ def change(writing: Writing, job: Job, **columns: Any) -> bool:
 
 
 def open_effects(connection: sa.Connection, job: JobId) -> list[DueEffect]:
-    """The effects of a job that are recorded and not done, in their order."""
+    """The effects of a job that are recorded and not done, in their order.
+
+    What an effect has done for it, under a key that begins with its own, goes on with it.
+    """
     c = t.intents.c
     of_job = (c.status == "open", c.id.startswith(f"{job}:", autoescape=True))
     query = sa.select(c.id, c.kind).where(*of_job)
-    due = [DueEffect(row.id, row.kind) for row in connection.execute(query)]
+    found = connection.execute(query)
+    due = [DueEffect(row.id, row.kind) for row in found if core.owner(row.id) == job]
     return sorted(due, key=lambda effect: core.number_of(effect.key))
 
 

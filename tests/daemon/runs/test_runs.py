@@ -391,3 +391,23 @@ def test_what_becomes_of_a_change_while_its_run_records_it_is_not_lost(board: Ru
     board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
     board.speak("api-1", PASSED)
     assert (board.task("API-1")["state"], board.markers()["API-1"]) == ("dropped", "N")
+
+
+def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
+    board: RunGround,
+) -> None:
+    """It is not asked for a result meanwhile, its time does not run, and followers are told."""
+    board.run()
+    board.workshop.ask_as(board.agent("api-1"), "ask", text="Which colour?")
+    board.speak("api-1", "I have asked.\nWAITING")
+    told = board.workshop.ask("runs", after=0)["events"]
+    (waits,) = (event for event in told if event["kind"] == "run.waits")
+    assert (waits["task"], waits["question"]) == ("API-1", "Which colour?")
+    board.later(4000)
+    assert board.task("API-1")["state"] == "works"
+    inbox = board.workshop.ask("inbox", agent="api-1", all=True)
+    assert not any("<result>" in message["text"] for message in inbox)
+    board.workshop.ask("answer", question="api-1", text="blue")
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert board.markers()["API-1"] == "x"

@@ -21,7 +21,8 @@ from windlass.core.runs import last_words
 from windlass.core.runs.run_state import Ending, Heard, Outcome, RunState, Stage, Visit, subjects
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
-"""Make the agent and its workspace; begin a session for a visit; ask it once more for a result."""
+"""Make the agent and its workspace; begin a session for a visit; ask it for a result, or find that
+it waits for somebody."""
 LOOK = "run.look"
 """See whether an agent whose time is over is at work, or rests by somebody's word or a limit."""
 CLOSE, SUBMIT, FINISH = "run.close", "run.submit", "run.finish"
@@ -284,7 +285,10 @@ def _looked(state: RunState, result: dict[str, Any], news: News) -> Decision:
     return _do(_with(state, stage="closing", result=UNKNOWN, said=said))
 
 
-def _asked_again(state: RunState, _: dict[str, Any], news: News) -> Decision:
+def _asked_again(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    if result.get("waits"):
+        # What it waits for begins its next turn: this one has not counted.
+        return _working(_with(state, iterations=state.iterations - 1), news.at)
     asked = not state.model_failures and state.iterations >= _rounds(state)
     return _working(_with(state, asked=asked), news.at)
 
@@ -376,6 +380,7 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
         result=state.result,
         seconds=round(max(0.0, news.at - state.began_at), 3),
         sessions=state.sessions,
+        iterations=max(1, min(state.iterations + (state.result != UNKNOWN), _rounds(state))),
     )
     place = engine.advance(state.pipeline, state.place, state.result)
     state = _fresh_visit(_with(state, visits=(*state.visits, visit), place=place), news.at)

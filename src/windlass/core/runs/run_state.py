@@ -47,6 +47,8 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     result: str
     seconds: float
     sessions: int = 1
+    iterations: int = 1
+    """How often it went round."""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
