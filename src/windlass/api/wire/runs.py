@@ -47,6 +47,10 @@ class VisitView(TypedDict):
     result: str
     seconds: float
     sessions: int
+    iterations: int
+    """How often it went round, where its role goes on until it is done."""
+    usd: float
+    notional_usd: float
 
 
 class TaskRunView(TypedDict):
@@ -67,7 +71,9 @@ class TaskRunView(TypedDict):
     commit: str
     attempts: int
     """How often its change came back."""
-    usd: float | None
+    usd: float
+    """What it cost so far; `notional_usd` is what a subscription covers."""
+    notional_usd: float
     began_at: float
     ended_at: float | None
 

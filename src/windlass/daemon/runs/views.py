@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,7 @@ from windlass.core.events import (
     JobDone,
     RunBegun,
     RunEnded,
+    RunWaits,
     StepBegun,
     StepEnded,
     TaskUnmarked,
@@ -26,10 +27,12 @@ from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.kernel import lookup, waits
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.runs import run_costs
+from windlass.daemon.runs.run_costs import RunCost
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, StepEnded, RunEnded, TaskUnmarked)
+_TOLD = (RunBegun, StepBegun, RunWaits, StepEnded, RunEnded, TaskUnmarked)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
@@ -96,7 +99,9 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
     for each in rows.listed(connection, repo=repo):
         if each.kind == run.KIND.name and each.created_at >= job.created_at:
             found[each.subject] = each
-    names = names_in(connection, found.values())
+    uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
+    costs = run_costs.of_agents(connection, uids)
+    names = agent_rows.names(connection, uids)
     return {
         "job": job.id,
         "is_over": job.status != "open",
@@ -104,7 +109,7 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "paused": state.paused,
         "problem": state.problem,
         "blocked": list((job.result or {}).get("blocked", [])),
-        "tasks": [task_run(each, names) for each in found.values()],
+        "tasks": [task_run(each, names, costs) for each in found.values()],
         "at": newest,
         "events": told,
     }
@@ -119,16 +124,17 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
     ]
 
 
-def names_in(connection: sa.Connection, jobs: Iterable[Job]) -> dict[Uid, str]:
-    """What the agents of these runs are called."""
-    return agent_rows.names(connection, (Uid(job.state.get("uid", "")) for job in jobs))
+def uid_of(job: Job) -> Uid | None:
+    """The agent of a run, once it has one."""
+    return Uid(job.state["uid"]) if job.state.get("uid") else None
 
 
-def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
+def task_run(job: Job, names: Mapping[Uid, str], costs: Mapping[Uid, RunCost]) -> TaskRunView:
     """A run as faces see it."""
     state, over = convert(job.state, RunState), job.result or {}
     is_over = job.status != "open"
     doing = str(over.get("outcome", "failed")) if is_over else _STATES[state.stage]
+    cost = costs.get(Uid(state.uid), run_costs.NOTHING)
     error = (job.error or {}).get("message", "")
     return {
         "task": state.task.id,
@@ -140,17 +146,19 @@ def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
         "agent": names.get(Uid(state.uid)),
         "step": state.label,
         "visit": state.visit if state.label else 0,
-        "visits": [_visit(visit) for visit in state.visits],
+        "visits": [_visit(visit, cost) for visit in state.visits],
         "change": state.change,
         "commit": str(over.get("commit", "")),
         "attempts": state.attempts,
-        "usd": None,
+        "usd": cost.whole.usd,
+        "notional_usd": cost.whole.notional_usd,
         "began_at": job.created_at,
         "ended_at": job.updated_at if is_over else None,
     }
 
 
-def _visit(visit: Visit) -> VisitView:
+def _visit(visit: Visit, cost: RunCost) -> VisitView:
+    spent = cost.visits.get((visit.label, visit.number), run_costs.Cost())
     return {
         "step": visit.label,
         "visit": visit.number,
@@ -158,4 +166,7 @@ def _visit(visit: Visit) -> VisitView:
         "result": visit.result,
         "seconds": visit.seconds,
         "sessions": visit.sessions,
+        "iterations": visit.iterations,
+        "usd": spent.usd,
+        "notional_usd": spent.notional_usd,
     }
