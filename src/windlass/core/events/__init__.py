@@ -112,6 +112,7 @@ from windlass.core.events.repositories import (
     StoreReplaced,
 )
 from windlass.core.events.runs import (
+    BoardHeld,
     RunBegun,
     RunEnded,
     RunSubmitted,
@@ -119,6 +120,7 @@ from windlass.core.events.runs import (
     SchedulePaused,
     StepBegun,
     StepEnded,
+    TaskPostponed,
     TaskUnmarked,
 )
 from windlass.core.events.sessions import (
@@ -177,6 +179,7 @@ __all__ = [
     "AgentTakenIn",
     "AgentUnreadable",
     "AgentUnsound",
+    "BoardHeld",
     "BranchMoved",
     "BranchStuck",
     "BudgetExceeded",
@@ -244,6 +247,7 @@ __all__ = [
     "StepBegun",
     "StepEnded",
     "StoreReplaced",
+    "TaskPostponed",
     "TaskUnmarked",
     "TeardownFailed",
     "TrashEmptied",
