@@ -40,6 +40,9 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
     match event["kind"]:
         case "run.begun":
             call.tell(f"{task}  begun, by {printable_line(event['agent'])}")
+        case "run.waits" if event["question"]:
+            asks = call.paint(f"asks: {printable_line(event['question'])}", "yellow")
+            call.tell(f"{task}  {asks}   wl answer {printable_line(event['agent'])} '...'")
         case "step.ended" if event["result"]:
             seconds = f"{event['seconds']:.1f} s"
             visit = f" (visit {event['visit']})" if event["visit"] > 1 else ""

@@ -56,7 +56,7 @@ def test_nobody_is_put_off_for_ever(crowd: RunGround) -> None:
 
 def test_a_second_try_waits_where_the_first_ones_branch_conflicts(board: RunGround) -> None:
     """Nothing is said of its scope; its last branch is looked at as it came home."""
-    board.board_file.write_text(BOARD.replace("`src", "`other"))
+    board.board_file.write_text(BOARD.replace("`src/`", "`docs/`"))
     board.run(workers=1)
     board.commit(board.agent("aa-1"), {"same.py": "one = 1\n"})
     board.speak("aa-1", "<result>FAIL</result>")

@@ -49,6 +49,7 @@ from windlass.core.events.agents import (
     AgentUnsound,
     Note,
     TrashEmptied,
+    agent_subject,
 )
 from windlass.core.events.catalogue import EventData, Logged, read
 from windlass.core.events.hooks import (
@@ -116,6 +117,7 @@ from windlass.core.events.runs import (
     RunBegun,
     RunEnded,
     RunSubmitted,
+    RunWaits,
     ScheduleAsked,
     SchedulePaused,
     StepBegun,
@@ -237,6 +239,7 @@ __all__ = [
     "RunBegun",
     "RunEnded",
     "RunSubmitted",
+    "RunWaits",
     "ScheduleAsked",
     "SchedulePaused",
     "SessionAnew",
@@ -258,6 +261,7 @@ __all__ = [
     "UsageWindowSeen",
     "WorkUncommitted",
     "WorkspaceCommand",
+    "agent_subject",
     "message_subject",
     "notice_subject",
     "read",

@@ -18,10 +18,11 @@ from windlass.core.jobs import Decision, Effect, JobKind, News
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.steps import PASS, UNKNOWN, Step
 from windlass.core.runs import last_words
-from windlass.core.runs.run_state import Ending, Heard, Outcome, RunState, Stage, Visit
+from windlass.core.runs.run_state import Ending, Heard, Outcome, RunState, Stage, Visit, subjects
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
-"""Make the agent and its workspace; begin a session for a visit; ask it once more for a result."""
+"""Make the agent and its workspace; begin a session for a visit; ask it for a result, or find that
+it waits for somebody."""
 LOOK = "run.look"
 """See whether an agent whose time is over is at work, or rests by somebody's word or a limit."""
 CLOSE, SUBMIT, FINISH = "run.close", "run.submit", "run.finish"
@@ -65,16 +66,7 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in one thing that happened to the run, to its agent or to its change."""
     state = shapes.convert(data, RunState)
     hear = _HEARD.get(news.kind)
-    return hear(state, news) if hear is not None and _is_meant(state, news) else _rest(state)
-
-
-def _is_meant(state: RunState, news: News) -> bool:
-    """Whether what happened to some agent or change happened to those of this run."""
-    if news.kind in _OF_AGENTS:
-        return news.agent == state.uid
-    if news.kind in _OF_CHANGES:
-        return bool(state.change) and news.data["change"] == state.change
-    return True
+    return hear(state, news) if hear is not None else _rest(state)
 
 
 def _begun(state: RunState, _: News) -> Decision:
@@ -293,7 +285,10 @@ def _looked(state: RunState, result: dict[str, Any], news: News) -> Decision:
     return _do(_with(state, stage="closing", result=UNKNOWN, said=said))
 
 
-def _asked_again(state: RunState, _: dict[str, Any], news: News) -> Decision:
+def _asked_again(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    if result.get("waits"):
+        # What it waits for begins its next turn: this one has not counted.
+        return _working(_with(state, iterations=state.iterations - 1), news.at)
     asked = not state.model_failures and state.iterations >= _rounds(state)
     return _working(_with(state, asked=asked), news.at)
 
@@ -475,17 +470,19 @@ _ENDS: dict[Stage, Callable[[RunState, dict[str, Any], News], Decision]] = {
     "finishing": _finished,
 }
 
-_OF_AGENTS = frozenset({TurnOver.kind, SessionEnded.kind, AgentEnded.kind})
-_OF_CHANGES = frozenset({ChangeLanded.kind, ChangeStopped.kind})
+_OF_OTHERS: dict[str, Callable[[RunState, News], Decision]] = {
+    TurnOver.kind: _turn_over,
+    SessionEnded.kind: _session_ended,
+    AgentEnded.kind: _agent_ended,
+    ChangeLanded.kind: _change_over,
+    ChangeStopped.kind: _change_over,
+}
 _HEARD: dict[str, Callable[[RunState, News], Decision]] = {
     jobs.BEGUN: _begun,
     jobs.CANCELLED: _cancelled,
     jobs.EFFECT: _effect,
     jobs.WOKEN: _woken,
-    TurnOver.kind: _turn_over,
-    SessionEnded.kind: _session_ended,
-    AgentEnded.kind: _agent_ended,
-    **dict.fromkeys(_OF_CHANGES, _change_over),
+    **_OF_OTHERS,
 }
 
-KIND = JobKind("run", advance, _OF_AGENTS | _OF_CHANGES)
+KIND = JobKind("run", advance, frozenset(_OF_OTHERS), subjects)

@@ -15,6 +15,7 @@ from windlass.core.events import (
     JobDone,
     RunBegun,
     RunEnded,
+    RunWaits,
     StepBegun,
     StepEnded,
     TaskPostponed,
@@ -33,7 +34,10 @@ from windlass.daemon.runs.run_costs import RunCost
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, StepEnded, RunEnded, TaskPostponed, BoardHeld, TaskUnmarked)
+_TOLD = (
+    *(RunBegun, StepBegun, RunWaits, StepEnded, RunEnded),
+    *(TaskPostponed, BoardHeld, TaskUnmarked),
+)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
