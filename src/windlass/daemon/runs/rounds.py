@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from windlass.core.config import Config
 from windlass.core.errors import WindlassError
 from windlass.core.events import BoardHeld, TaskPostponed
-from windlass.core.ids import RepoId, RoleName
+from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
@@ -218,16 +218,13 @@ def _run(
 
 
 def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict[str, StepRole]:
-    """What the roles of a run say about steps. A role that has no file says what is usual."""
+    """What the roles of a run say about steps. A role that nobody knows says what is usual."""
     wanted = {of_task, engine.GENERIC_FIX.agent}
     for step in pipeline.steps:
         wanted |= {step.agent}
         wanted |= {each.agent for each in step.on_result.values() if isinstance(each, Inline)}
-    known = wanted.intersection(step_roles.names(place))
-    return {
-        name: step_roles.find(name, place, configured=config.roles.get(RoleName(name)))
-        for name in known
-    }
+    known = wanted.intersection(step_roles.names(place, config))
+    return {name: step_roles.find(name, place, config) for name in known}
 
 
 def _admitted(work: RunningIntent) -> dict[str, Any]:
