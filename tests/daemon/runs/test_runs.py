@@ -9,6 +9,9 @@ from tests.daemon.runs.run_ground import BOARD, RunGround
 from tests.support.workshop import git
 
 from windlass.core.errors import ConfigError, Conflict, NotFound, WindlassError
+from windlass.core.runs.run_state import RunState
+from windlass.core.shapes import convert
+from windlass.store import jobs as rows
 
 PASSED = "<report>It is there.</report>\n<result>PASS</result>"
 
@@ -411,3 +414,20 @@ def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
     board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
     board.speak("api-1", PASSED)
     assert board.markers()["API-1"] == "x"
+
+
+def test_a_role_that_stands_in_the_configuration_alone_says_how_its_steps_run(
+    board: RunGround,
+) -> None:
+    """As one that has a file does."""
+    said = "[roles.digger]\nmode = 'loop'\niterations = 3\ntimeout = 70\nreadonly = true\n"
+    config = board.workshop.context.folders.home / "config.toml"
+    config.write_text(config.read_text() + said)
+    board.pipeline([{"id": "execution", "agent": "digger"}])
+    board.run(tasks=["API-1"])
+    jobs = board.workshop.context.store.read(lambda c: rows.listed(c, status="open"))
+    (state,) = (convert(job.state, RunState) for job in jobs if job.kind == "run")
+    role = state.role
+    assert (role.name, role.mode, role.iterations, role.timeout) == ("digger", "loop", 3, 70)
+    assert role.readonly
+    assert board.agent("api-1").readonly
