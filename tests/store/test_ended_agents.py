@@ -18,6 +18,7 @@ QUESTIONS: dict[str, Callable[[sa.Connection], Any]] = {
     "open sessions": rows.open_sessions,
     "observations": rows.all_observations,
     "open intents": rows.open_intents,
+    "the last of a kind": lambda connection: rows.events(connection, kind="store.replaced", last=1),
     "names": lambda connection: rows.names(connection, (Uid("fox"), Uid("owl"))),
 }
 

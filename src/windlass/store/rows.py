@@ -92,6 +92,8 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True):
     session: int
 
 
+_KEPT_BY_KIND = sa.text("events.kind NOT LIKE 'hook.%'")
+"""What the index of kinds says of itself, in its own words: else it is not used."""
 _REMOVED = "#forgotten-"
 """Behind the git folder of a repository that was removed: the folder is free to be added again."""
 
@@ -413,6 +415,8 @@ def events(
     for column, wanted in asked:
         if wanted is not None:
             query = query.where(column == wanted)
+    if kind is not None and not kind.startswith(log_kinds.HOOKS):
+        query = query.where(_KEPT_BY_KIND)
     if last is None:
         return records.every(Event, connection, query.order_by(c.id).limit(limit))
     return records.every(Event, connection, query.order_by(c.id.desc()).limit(last))[::-1]
