@@ -113,6 +113,7 @@ from windlass.core.events.repositories import (
     StoreReplaced,
 )
 from windlass.core.events.runs import (
+    BoardHeld,
     RunBegun,
     RunEnded,
     RunSubmitted,
@@ -121,6 +122,7 @@ from windlass.core.events.runs import (
     SchedulePaused,
     StepBegun,
     StepEnded,
+    TaskPostponed,
     TaskUnmarked,
 )
 from windlass.core.events.sessions import (
@@ -179,6 +181,7 @@ __all__ = [
     "AgentTakenIn",
     "AgentUnreadable",
     "AgentUnsound",
+    "BoardHeld",
     "BranchMoved",
     "BranchStuck",
     "BudgetExceeded",
@@ -247,6 +250,7 @@ __all__ = [
     "StepBegun",
     "StepEnded",
     "StoreReplaced",
+    "TaskPostponed",
     "TaskUnmarked",
     "TeardownFailed",
     "TrashEmptied",

@@ -11,12 +11,14 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.runs import RunsReply, RunsRequest, TaskRunView, VisitView
 from windlass.core.events import (
+    BoardHeld,
     JobDone,
     RunBegun,
     RunEnded,
     RunWaits,
     StepBegun,
     StepEnded,
+    TaskPostponed,
     TaskUnmarked,
 )
 from windlass.core.ids import RepoId, Uid
@@ -32,7 +34,10 @@ from windlass.daemon.runs.run_costs import RunCost
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, RunWaits, StepEnded, RunEnded, TaskUnmarked)
+_TOLD = (
+    *(RunBegun, StepBegun, RunWaits, StepEnded, RunEnded),
+    *(TaskPostponed, BoardHeld, TaskUnmarked),
+)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
@@ -81,6 +86,8 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "workers": 0,
         "paused": False,
         "problem": "",
+        "held": "",
+        "postponed": {},
         "blocked": [],
         "tasks": [],
         "at": at,
@@ -101,13 +108,15 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
             found[each.subject] = each
     uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
     costs = run_costs.of_agents(connection, uids)
-    names = agent_rows.names(connection)
+    names = agent_rows.names(connection, uids)
     return {
         "job": job.id,
         "is_over": job.status != "open",
         "workers": state.workers,
         "paused": state.paused,
         "problem": state.problem,
+        "held": state.held if job.status == "open" else "",
+        "postponed": postponed(job),
         "blocked": list((job.result or {}).get("blocked", [])),
         "tasks": [task_run(each, names, costs) for each in found.values()],
         "at": newest,
@@ -122,6 +131,14 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
         for event in since
         if event.kind in _KINDS
     ]
+
+
+def postponed(schedule: Job) -> dict[str, str]:
+    """Why each task waits that could begin otherwise."""
+    if schedule.status != "open":
+        return {}
+    state = convert(schedule.state, ScheduleState)
+    return {name: each.why for name, each in state.postponed.items() if each.why}
 
 
 def uid_of(job: Job) -> Uid | None:
