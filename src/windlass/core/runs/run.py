@@ -125,7 +125,7 @@ def _order(state: RunState) -> dict[str, Any]:
             order |= {"driver": state.driver, "mode": state.mode}
         case "beginning":
             order |= {"change": state.change if state.ticket else ""}
-            order |= {"again": state.sessions > 0}
+            order |= {"again": state.sessions > 0, "began_at": state.began_at}
         case "asking":
             order |= {"asks": "model" if state.model_failures else "more"}
             if not state.model_failures and state.iterations >= _rounds(state):
