@@ -52,7 +52,7 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
 def say(call: Call, event: dict[str, Any]) -> None:
     """One thing that happened, in a sentence."""
     if said := _said(call, event):
-        lead = f"{render.padded(printable_line(event['task']), _TASK)} "
+        lead = f"{render.padded(printable_line(event.get('task', '')), _TASK)} "
         call.tell(render.folded(call, lead, said, indent=_TASK + 1))
 
 
@@ -79,6 +79,10 @@ def _said(call: Call, event: dict[str, Any]) -> str:
             at = f" as {event['commit'][:10]}" if event.get("commit") else ""
             why = f": {printable_line(event['why'])}" if event.get("why") else ""
             return f"{outcome}{at}{why}"
+        case "task.postponed":
+            return f"waits: {printable_line(event['why'])}"
+        case "board.held":
+            return f"no more is begun for now: {printable_line(event['why'])}"
         case "task.unmarked":
             return f"could not be marked [{event['marker']}]: {printable_line(event['why'])}"
         case _:
@@ -95,6 +99,7 @@ def _standing(seen: dict[str, Any]) -> Iterator[str]:
     parts += [f"{landing} landing"] if landing else []
     parts += [f"{seen['left']} to begin"] if seen["left"] else []
     parts += ["paused: wl resume run"] if seen["paused"] else []
+    parts += [f"held: {printable_line(seen['held'])}"] if seen["held"] else []
     parts += [printable_line(seen["problem"])] if seen["problem"] else []
     yield f"{bar(over, whole)}  {', '.join(parts)}"
     for task in at_work[:_MOST]:

@@ -70,9 +70,15 @@ def claim(writing: Writing, *, host: str) -> list[Job]:
 
 
 def news(
-    connection: sa.Connection, job: Job, *, hears: Collection[str]
+    connection: sa.Connection,
+    job: Job,
+    *,
+    hears: Collection[str],
+    about: Collection[str] | None = None,
 ) -> tuple[list[News], int | None]:
     """What happened since a job's cursor that it hears of, in order, and how far that was looked.
+
+    Of others it hears these kinds, `about` these subjects or, without them, about any.
 
     None where more is left to be looked at than is taken in at a time.
     """
@@ -81,8 +87,10 @@ def news(
     others = sa.select(*_NEWS).where(
         _E.repo == job.repo, _E.id > job.cursor, _E.kind.in_(sorted(hears))
     )
+    if about is not None:
+        others = others.where(_E.subject.in_(sorted(about)))
     found: dict[int, News] = {}
-    for query in (own, others) if hears else (own,):
+    for query in (own, others) if hears and about != frozenset() else (own,):
         for row in connection.execute(query.order_by(_E.id).limit(_AT_ONCE)):
             found[row.id] = News(
                 id=row.id, kind=row.kind, data=row.data, at=row.at, agent=row.agent

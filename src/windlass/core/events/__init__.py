@@ -49,6 +49,7 @@ from windlass.core.events.agents import (
     AgentUnsound,
     Note,
     TrashEmptied,
+    agent_subject,
 )
 from windlass.core.events.catalogue import EventData, Logged, read
 from windlass.core.events.hooks import (
@@ -112,6 +113,7 @@ from windlass.core.events.repositories import (
     StoreReplaced,
 )
 from windlass.core.events.runs import (
+    BoardHeld,
     RunBegun,
     RunEnded,
     RunSubmitted,
@@ -120,6 +122,7 @@ from windlass.core.events.runs import (
     SchedulePaused,
     StepBegun,
     StepEnded,
+    TaskPostponed,
     TaskUnmarked,
 )
 from windlass.core.events.sessions import (
@@ -178,6 +181,7 @@ __all__ = [
     "AgentTakenIn",
     "AgentUnreadable",
     "AgentUnsound",
+    "BoardHeld",
     "BranchMoved",
     "BranchStuck",
     "BudgetExceeded",
@@ -246,6 +250,7 @@ __all__ = [
     "StepBegun",
     "StepEnded",
     "StoreReplaced",
+    "TaskPostponed",
     "TaskUnmarked",
     "TeardownFailed",
     "TrashEmptied",
@@ -256,6 +261,7 @@ __all__ = [
     "UsageWindowSeen",
     "WorkUncommitted",
     "WorkspaceCommand",
+    "agent_subject",
     "message_subject",
     "notice_subject",
     "read",

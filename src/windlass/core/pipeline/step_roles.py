@@ -11,9 +11,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from windlass.core import roles
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import ConfigError
 from windlass.core.front_matter import Value
+from windlass.core.ids import RoleName
 from windlass.core.pipeline.steps import (
     ABORT,
     DEFAULT_JUMPS,
@@ -67,23 +69,22 @@ class StepRole(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def define(
-    name: str, *, shipped: RoleFile | None, file: RoleFile | None, configured: RoleSettings
+    name: RoleName, *, shipped: RoleFile | None, configured: RoleSettings, file: RoleFile | None
 ) -> StepRole:
-    """What a role is to steps, by all that is said about it."""
+    """What a role is to steps, by all that is said about it.
+
+    What it may do is what that means of any of its agents.
+    """
+    role, _ = roles.define(name, shipped=shipped, configured=configured, file=file)
     said: dict[str, Any] = {}
-    about, readonly = "", False
     for source in (shipped, file):
         if source is not None:
             said |= _said(name, source.step)
-            about = source.description or about
-            readonly = readonly or bool(source.readonly)
     for key in ("mode", "iterations", "turns", "timeout", "supervisor_interval", "model"):
         if (value := getattr(configured, key)) not in ("", None):
             said[key] = value
-    if configured.readonly is not None:
-        readonly = configured.readonly
     mappings = {**MAPPINGS, **{key: said.pop(key) for key in RESULTS if key in said}}
-    return StepRole(name=name, about=about, readonly=readonly, mappings=mappings, **said)
+    return StepRole(name=name, about=role.about, readonly=role.readonly, mappings=mappings, **said)
 
 
 def _said(name: str, step: Mapping[str, Value]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from windlass.core.jobs import Decision, Effect, JobKind, News
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.steps import PASS, UNKNOWN, Step
 from windlass.core.runs import last_words
-from windlass.core.runs.run_state import Ending, Heard, Outcome, RunState, Stage, Visit
+from windlass.core.runs.run_state import Ending, Heard, Outcome, RunState, Stage, Visit, subjects
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
 """Make the agent and its workspace; begin a session for a visit; ask it for a result, or find that
@@ -66,16 +66,7 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in one thing that happened to the run, to its agent or to its change."""
     state = shapes.convert(data, RunState)
     hear = _HEARD.get(news.kind)
-    return hear(state, news) if hear is not None and _is_meant(state, news) else _rest(state)
-
-
-def _is_meant(state: RunState, news: News) -> bool:
-    """Whether what happened to some agent or change happened to those of this run."""
-    if news.kind in _OF_AGENTS:
-        return news.agent == state.uid
-    if news.kind in _OF_CHANGES:
-        return bool(state.change) and news.data["change"] == state.change
-    return True
+    return hear(state, news) if hear is not None else _rest(state)
 
 
 def _begun(state: RunState, _: News) -> Decision:
@@ -134,7 +125,7 @@ def _order(state: RunState) -> dict[str, Any]:
             order |= {"driver": state.driver, "mode": state.mode}
         case "beginning":
             order |= {"change": state.change if state.ticket else ""}
-            order |= {"again": state.sessions > 0}
+            order |= {"again": state.sessions > 0, "began_at": state.began_at}
         case "asking":
             order |= {"asks": "model" if state.model_failures else "more"}
             if not state.model_failures and state.iterations >= _rounds(state):
@@ -208,6 +199,9 @@ def _is_final(effect: dict[str, Any]) -> bool:
 def _finish(state: RunState, ending: Ending) -> Decision:
     """Ends the run: what runs for it is closed before, and then it is told."""
     is_open = not state.gone and state.stage in _OPEN and state.session > 0
+    if state.beside and state.beside not in ending.why:
+        why = "; ".join(said for said in (ending.why, state.beside) if said)
+        ending = msgspec.structs.replace(ending, why=why)
     state = _with(state, ending=ending, failures=0)
     return _do(_with(state, stage="closing" if is_open else "finishing"))
 
@@ -423,6 +417,7 @@ def _fresh_visit(state: RunState, at: float) -> RunState:
 def _submitted(state: RunState, result: dict[str, Any], news: News) -> Decision:
     """From here the queue has it; what is decided already is not waited for."""
     state, where = _with(state, change=result["change"], stage="landing"), result["state"]
+    state = _with(state, beside=result.get("beside", ""))
     if where == "landed":
         return _finish(state, Ending(outcome="landed", commit=result.get("commit") or ""))
     if state.ending is not None:
@@ -480,17 +475,19 @@ _ENDS: dict[Stage, Callable[[RunState, dict[str, Any], News], Decision]] = {
     "finishing": _finished,
 }
 
-_OF_AGENTS = frozenset({TurnOver.kind, SessionEnded.kind, AgentEnded.kind})
-_OF_CHANGES = frozenset({ChangeLanded.kind, ChangeStopped.kind})
+_OF_OTHERS: dict[str, Callable[[RunState, News], Decision]] = {
+    TurnOver.kind: _turn_over,
+    SessionEnded.kind: _session_ended,
+    AgentEnded.kind: _agent_ended,
+    ChangeLanded.kind: _change_over,
+    ChangeStopped.kind: _change_over,
+}
 _HEARD: dict[str, Callable[[RunState, News], Decision]] = {
     jobs.BEGUN: _begun,
     jobs.CANCELLED: _cancelled,
     jobs.EFFECT: _effect,
     jobs.WOKEN: _woken,
-    TurnOver.kind: _turn_over,
-    SessionEnded.kind: _session_ended,
-    AgentEnded.kind: _agent_ended,
-    **dict.fromkeys(_OF_CHANGES, _change_over),
+    **_OF_OTHERS,
 }
 
-KIND = JobKind("run", advance, _OF_AGENTS | _OF_CHANGES)
+KIND = JobKind("run", advance, frozenset(_OF_OTHERS), subjects)

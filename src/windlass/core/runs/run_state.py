@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from windlass.core.events import agent_subject
+from windlass.core.ids import Uid
+from windlass.core.landing import changes
+from windlass.core.landing.changes import ChangeId
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline
@@ -25,6 +29,13 @@ Stage = Literal[
 Outcome = Literal["landed", "failed", "dropped"]
 UNLANDED = frozenset[Stage]({"submitting", "landing", "finishing"})
 """Stages in which nobody works for a run."""
+
+
+def subjects(state: dict[str, Any]) -> frozenset[str]:
+    """What a run hears of: its agent and its change, once there are such."""
+    uid, change = state.get("uid"), state.get("change")
+    of_agent = {agent_subject(Uid(uid))} if uid else set()
+    return frozenset(of_agent | ({changes.subject(ChangeId(change))} if change else set()))
 
 
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,6 +107,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """Why it came back last."""
     began_at: float = 0.0
     visits: tuple[Visit, ...] = ()
+    beside: str = ""
+    """What is to be said of commits that its branch lacked when it was proposed."""
     ending: Ending | None = None
     wake_at: float | None = None
     until: float = 0.0

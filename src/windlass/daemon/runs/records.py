@@ -14,7 +14,7 @@ from windlass.daemon.kernel.context import Context
 
 DOCUMENT = "prd.md"
 """The task, as all steps of a run read it."""
-_REPORT, _RESULT = "report.md", "result.json"
+_PROMPT, _REPORT, _RESULT = "prompt.md", "report.md", "result.json"
 
 
 def keep_document(context: Context, run: JobId, text: str) -> None:
@@ -29,12 +29,23 @@ def document(context: Context, run: JobId) -> str:
     return (context.folders.run(run) / DOCUMENT).read_text("utf-8")
 
 
+def of_visit(label: str, number: int, *, began_at: float) -> str:
+    """The folder of a visit in that of its run; no other visit has it."""
+    return f"{label.replace(':', '-')}.{number}.{int(began_at * 1000)}"
+
+
+def keep_prompt(context: Context, run: JobId, visit: str, text: str) -> str:
+    """Keeps what a visit is told first; returns which file of its run that is."""
+    place = _made(context, run, visit)
+    whole_file.replace(place / _PROMPT, text.encode("utf-8", "replace"))
+    return f"{visit}/{_PROMPT}"
+
+
 def keep_visit(
-    context: Context, run: JobId, *, key: str, epoch: int, report: str, result: dict[str, Any]
+    context: Context, run: JobId, visit: str, *, report: str, result: dict[str, Any]
 ) -> None:
-    """Keeps what a visit came to, in a folder that no other visit has."""
-    place = context.folders.run(run) / f"{key}.{epoch}"
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """Keeps what a visit came to."""
+    place = _made(context, run, visit)
     whole_file.replace(place / _REPORT, report.encode("utf-8", "replace"))
     whole_file.replace(place / _RESULT, json.dumps(result, indent=1).encode())
 
@@ -42,6 +53,12 @@ def keep_visit(
 def reports(context: Context, run: JobId) -> list[StepReport]:
     """What the visits of a run reported, in their order."""
     return list(_read(sorted(context.folders.run(run).glob(f"*/{_RESULT}"), key=_epoch)))
+
+
+def _made(context: Context, run: JobId, visit: str) -> Path:
+    place = context.folders.run(run) / visit
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return place
 
 
 def _epoch(path: Path) -> int:

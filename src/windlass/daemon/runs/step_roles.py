@@ -7,9 +7,10 @@ from typing import Any
 from windlass.core.config import role_settings
 from windlass.core.crew import Agent
 from windlass.daemon.gate import gates
-from windlass.daemon.kernel import repos, role_files, settings
+from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy import grants
+from windlass.project import role_files
 
 
 def columns(context: Context, agent: Agent, wanted: str) -> dict[str, Any]:

@@ -198,7 +198,10 @@ class RunSteps:
         )
         columns = step_roles.columns(self._context, agent, data["role"])
         columns |= {"conversation": part.conversation}
-        part = msgspec.structs.replace(part, prompt=prompt)
+        # One that an older release has decided on says nothing of its beginning.
+        visit = records.of_visit(part.label, part.visit, began_at=data.get("began_at", 0.0))
+        file = records.keep_prompt(self._context, run, visit, prompt)
+        part = msgspec.structs.replace(part, prompt_file=file)
 
         def change(writing: Writing) -> Agent:
             return rows.change_agent(writing, agent.uid, **columns)
@@ -291,12 +294,10 @@ class RunSteps:
         seconds = round(max(0.0, data["ended_at"] - data["began_at"]), 3)
         told = {"step": data["label"], "visit": data["visit"], "result": data["result"]}
         if data["result"]:
-            key = f"{data['label'].replace(':', '-')}.{data['visit']}"
             records.keep_visit(
                 self._context,
                 run,
-                key=key,
-                epoch=int(data["began_at"] * 1000),
+                records.of_visit(data["label"], data["visit"], began_at=data["began_at"]),
                 report=last_words.report(data["said"]),
                 result={**told, "seconds": seconds, "role": data["role"]},
             )

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.runs import RunsReply, RunsRequest, TaskRunView, VisitView
 from windlass.core.events import (
+    BoardHeld,
     ChangeStopped,
     JobDone,
     RunBegun,
@@ -19,6 +20,7 @@ from windlass.core.events import (
     RunWaits,
     StepBegun,
     StepEnded,
+    TaskPostponed,
     TaskUnmarked,
 )
 from windlass.core.ids import RepoId, Uid
@@ -38,14 +40,8 @@ from windlass.store import mailbox
 from windlass.store import rows as agent_rows
 
 _TOLD = (
-    RunBegun,
-    StepBegun,
-    RunWaits,
-    StepEnded,
-    RunSubmitted,
-    ChangeStopped,
-    RunEnded,
-    TaskUnmarked,
+    *(RunBegun, StepBegun, RunWaits, StepEnded, RunSubmitted, ChangeStopped, RunEnded),
+    *(TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
@@ -95,6 +91,8 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "workers": 0,
         "paused": False,
         "problem": "",
+        "held": "",
+        "postponed": {},
         "blocked": [],
         "left": 0,
         "tasks": [],
@@ -112,11 +110,12 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
     state = convert(job.state, ScheduleState)
     found: dict[str, Job] = {}
     for each in rows.listed(connection, repo=repo):
-        if each.kind == run.KIND.name and each.created_at >= job.created_at:
+        is_meant = each.status == "open" or each.updated_at >= job.created_at
+        if each.kind == run.KIND.name and is_meant:
             found[each.subject] = each
     uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
     costs = run_costs.of_agents(connection, uids)
-    names = agent_rows.names(connection)
+    names = agent_rows.names(connection, uids)
     questions = asked(connection, repo)
     tasks = [task_run(each, names, costs, questions) for each in found.values()]
     return {
@@ -125,6 +124,8 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "workers": state.workers,
         "paused": state.paused,
         "problem": state.problem,
+        "held": state.held if job.status == "open" else "",
+        "postponed": postponed(job),
         "blocked": list((job.result or {}).get("blocked", [])),
         "left": state.left,
         "tasks": tasks,
@@ -152,6 +153,14 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
 def asked(connection: sa.Connection, repo: RepoId) -> dict[str, str]:
     """What agents ask and wait for, by their uids."""
     return {each.sender: each.body for each in mailbox.questions(connection, repo=repo)}
+
+
+def postponed(schedule: Job) -> dict[str, str]:
+    """Why each task waits that could begin otherwise."""
+    if schedule.status != "open":
+        return {}
+    state = convert(schedule.state, ScheduleState)
+    return {name: each.why for name, each in state.postponed.items() if each.why}
 
 
 def uid_of(job: Job) -> Uid | None:
