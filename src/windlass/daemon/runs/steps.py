@@ -38,10 +38,10 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import tickets
-from windlass.daemon.launch import clones, project_commands
+from windlass.daemon.launch import clones
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, records, standstill, step_roles, taken_back
+from windlass.daemon.runs import markers, own_git, records, standstill, step_roles, taken_back
 from windlass.git import workspaces
 from windlass.store import changes as change_rows
 from windlass.store import rows
@@ -50,14 +50,6 @@ from windlass.store.store import Writing
 
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
-_COMMIT = (
-    "git add -A && {{ git diff --cached --quiet || {{ set --;"
-    " git var GIT_AUTHOR_IDENT >/dev/null 2>&1 ||"
-    " set -- -c user.name={agent} -c user.email={agent}@windlass.invalid;"
-    " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
-)
-"""Commits what is there, if anything; where nobody has an identity, as the agent."""
-_COMMITS_WITHIN = 120.0
 PLANS = ".windlass/plans"
 _LARGEST_PLAN = 256 << 10
 
@@ -223,6 +215,8 @@ class RunSteps:
         if data["rests"]:
             return
         clones.make_workspace(self._context, agent, workspaces.ensure)
+        if data["again"]:
+            own_git.unlock(work, agent)
         try:
             self._life.start(agent)
         except Exception as error:
@@ -280,8 +274,7 @@ class RunSteps:
     def _commit(self, work: RunningIntent) -> None:
         """Commits what the step left, in the agent's own place and with what it may reach."""
         agent, data = self._live(work), work.data
-        line = _COMMIT.format(agent=agent.id, message=f"{data['task']}: {data['label']}")
-        project_commands.run(work, agent, "commit", line, _COMMITS_WITHIN)
+        own_git.commit(work, agent, f"{data['task']}: {data['label']}")
         self._fetcher.fetch(agent)
 
     def _keep(self, work: RunningIntent) -> None:

@@ -10,12 +10,10 @@ from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes, homecomings, project_commands, setup_files
+from windlass.daemon.launch import boxes, homecomings, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
+from windlass.daemon.runs import own_git
 from windlass.git import repository, salvage
-
-_RESET = "git reset -q --hard {tip} && git clean -q -f -d"
-_WITHIN = 120.0
 
 
 def tip(context: Context, fetcher: CommitFetcher, agent: Agent) -> str:
@@ -33,7 +31,7 @@ def take_back(work: RunningIntent, fetcher: CommitFetcher, agent: Agent, before:
     if not dirty and tip(context, fetcher, agent) == before:
         return
     _keep(work, agent)
-    project_commands.run(work, agent, "commit", _RESET.format(tip=before), _WITHIN)
+    own_git.reset(work, agent, before)
     fetcher.fetch(agent)
 
 
