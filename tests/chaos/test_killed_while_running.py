@@ -13,8 +13,8 @@ from tests.chaos.test_killed_between_effects import NOTHING, arm
 from tests.chaos.test_killed_while_landing import gated
 from tests.support.ground import Ground
 
+from windlass.core.runs import orders, schedule
 from windlass.core.runs import run as core
-from windlass.core.runs import schedule
 from windlass.daemon.runs.endings import RunEndings
 from windlass.daemon.runs.rounds import Rounds
 from windlass.daemon.runs.schedules import Schedules
@@ -39,7 +39,7 @@ _OPERATIONS = (
 )
 _NOW = ("run.begin.start.after", "run.close.keep.before", "run.submit.propose.after")
 """Three of them at once; the others in the long runs."""
-_NEVER = (core.ASK,)
+_NEVER = (orders.ASK,)
 _NOT_HERE = ("withdraw",)
 """Operations and steps that these runs do not come to."""
 

@@ -74,6 +74,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "session.started": "session {session} runs {driver}, {mode}",
         "step.begun": "{task}: {step} begins, as {role}",
         "step.ended": "{task}: {step} ended with {result}",
+        "step.iterated": "{task}: {step}, iteration {iteration}: {duty} over {answer}",
         "store.replaced": "the store was replaced: {why}",
         "task.unmarked": "{task} could not be marked {marker} on the board: {why}",
         "teardown.failed": "the teardown of its workspace failed: {error}",

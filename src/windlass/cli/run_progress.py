@@ -46,6 +46,11 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
             call.tell(
                 f"{task}  {printable_line(event['step'])}{visit}: {event['result']}, {seconds}"
             )
+        case "step.iterated" if event["duty"] != "summary":
+            said = f"the supervisor says {event.get('answer') or 'nothing'}"
+            over = said if event["duty"] == "supervisor" else "over"
+            step = printable_line(event["step"])
+            call.tell(f"{task}  {step}, iteration {event['iteration']}: {over}")
         case "run.ended":
             outcome = call.paint(event["outcome"], task_view.colour(event["outcome"]))
             at = f" as {event['commit'][:10]}" if event.get("commit") else ""
@@ -75,13 +80,18 @@ def _doing(task: dict[str, Any]) -> str:
     return f"{task['task']}{step}{visit} {age}"
 
 
+def _visited(visit: dict[str, Any]) -> str:
+    times = f" in {visit['iterations']}" if visit["iterations"] > 1 else ""
+    return f"{visit['step']}={visit['result']}{times}"
+
+
 def table(call: Call, seen: dict[str, Any]) -> None:
     """What became of each task: its outcome, its steps and visits, its change and commit."""
     rows = [
         (
             task["task"],
             task["state"],
-            " ".join(f"{visit['step']}={visit['result']}" for visit in task["visits"]),
+            " ".join(map(_visited, task["visits"])),
             task["change"],
             task["commit"][:10],
             task["why"],

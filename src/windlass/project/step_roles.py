@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from importlib import resources
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,7 +18,7 @@ from windlass.core.pipeline import spec, step_roles, steps
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline
 from windlass.core.printable import printable_line
-from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, RoleFile
+from windlass.core.roles import EVERYBODY, LOOP_SUPERVISOR, SHIPPED, STEP_ALIASES, STEPS, RoleFile
 from windlass.project import folder
 
 
@@ -26,16 +28,28 @@ def names(windlass: str) -> list[str]:
     return [*shipped, *sorted(_own(windlass).difference(shipped))]
 
 
-def find(name: str, windlass: str, *, configured: RoleSettings | None = None) -> StepRole:
+def find(
+    name: str,
+    windlass: str,
+    *,
+    configured: RoleSettings | None = None,
+    at_step: Mapping[str, Any] = MappingProxyType({}),
+) -> StepRole:
     """A role by its name, or by what the ancestors called it."""
-    if name not in names(windlass):
+    if name not in (*names(windlass), LOOP_SUPERVISOR):
         raise NotFound(f"no role {printable_line(name)}", f"there are {', '.join(names(windlass))}")
     return step_roles.define(
         name,
         shipped=_shipped(STEP_ALIASES.get(name, name)),
         file=_file(name, windlass),
         configured=configured or RoleSettings(),
+        at_step=at_step,
     )
+
+
+def is_own(name: str, windlass: str) -> bool:
+    """Whether a repository has a file of its own for a role."""
+    return name in _own(windlass)
 
 
 def applied(pipeline: Pipeline, windlass: str) -> Pipeline:
@@ -72,7 +86,7 @@ def data(role: StepRole) -> dict[str, Any]:
 
 
 def _shipped(name: str) -> RoleFile | None:
-    if name not in (*STEPS, *SHIPPED):
+    if name not in (*STEPS, *SHIPPED, LOOP_SUPERVISOR):
         return None
     where = ("steps", f"{name}.md") if name in STEPS else (f"{name}.md",)
     path = resources.files("windlass.data").joinpath("roles", *where)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
 
 import msgspec
 
 from windlass.api.wire.request import AnyRequest, Place, Whole, Word, Words
+
+_Overridden: TypeAlias = Annotated[dict[Word, Whole], msgspec.Meta(max_length=8)]
+Overrides: TypeAlias = Annotated[dict[Word, _Overridden], msgspec.Meta(max_length=200)]
+"""By role, as variables of an environment name it, its settings."""
 
 
 class RunRequest(AnyRequest):
@@ -20,6 +24,8 @@ class RunRequest(AnyRequest):
     """Only these."""
     enabled: NotRequired[Words]
     """Variables that are `true`, for steps that ask for them."""
+    overrides: NotRequired[Overrides]
+    """What the caller's environment says of roles."""
 
 
 class RunReply(TypedDict):
@@ -47,6 +53,9 @@ class VisitView(TypedDict):
     result: str
     seconds: float
     sessions: int
+    iterations: int
+    exhausted: bool
+    """Whether it used up its iterations, and gave no result."""
 
 
 class TaskRunView(TypedDict):

@@ -119,6 +119,7 @@ from windlass.core.events.runs import (
     SchedulePaused,
     StepBegun,
     StepEnded,
+    StepIterated,
     TaskUnmarked,
 )
 from windlass.core.events.sessions import (
@@ -243,6 +244,7 @@ __all__ = [
     "StatusNodeSkipped",
     "StepBegun",
     "StepEnded",
+    "StepIterated",
     "StoreReplaced",
     "TaskUnmarked",
     "TeardownFailed",

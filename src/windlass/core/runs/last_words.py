@@ -14,9 +14,14 @@ _DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"
 
 def result(said: str, allowed: Collection[str] = GIVEN) -> str:
     """The last result that a message gives, if a step of this role may give it; else nothing."""
-    found = _RESULT.findall(said)
-    last = found[-1].upper() if found else ""
+    last = last_word(said)
     return last if last in GIVEN and last in allowed else ""
+
+
+def last_word(said: str) -> str:
+    """The last word that a message gives as its result, whatever it is; else nothing."""
+    found = _RESULT.findall(said)
+    return found[-1].upper() if found else ""
 
 
 def report(said: str) -> str:

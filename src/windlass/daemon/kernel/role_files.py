@@ -16,7 +16,15 @@ from windlass.core.config_roles import problem
 from windlass.core.errors import ConfigError, NotFound
 from windlass.core.ids import RoleName
 from windlass.core.printable import few
-from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, Definition, RoleFile
+from windlass.core.roles import (
+    EVERYBODY,
+    LOOP_SUPERVISOR,
+    SHIPPED,
+    STEP_ALIASES,
+    STEPS,
+    Definition,
+    RoleFile,
+)
 from windlass.daemon.kernel import untrusted_files
 
 FOLDER = ".windlass/roles"
@@ -28,7 +36,7 @@ LARGEST = 64 << 10
 def shipped(name: str) -> RoleFile | None:
     """The file of ours for a role, or for everybody."""
     name = STEP_ALIASES.get(name, name)
-    if name not in (EVERYBODY, *SHIPPED, *STEPS):
+    if name not in (EVERYBODY, *SHIPPED, *STEPS, LOOP_SUPERVISOR):
         return None
     where = ("steps", f"{name}.md") if name in STEPS else (f"{name}.md",)
     path = resources.files("windlass.data").joinpath("roles", *where)
@@ -61,7 +69,7 @@ def known(config: Config, root: str | None) -> list[RoleName]:
 def find(config: Config, root: str | None, wanted: str) -> Definition:
     """The role of that name, or an error that lists those that there are."""
     names = known(config, root)
-    if wanted not in (*names, *STEPS, *STEP_ALIASES):
+    if wanted not in (*names, *STEPS, *STEP_ALIASES, LOOP_SUPERVISOR):
         every = ", ".join((*names, *STEPS))
         raise NotFound(f"no role {wanted!r}: there are {every}", _how_to_make(wanted))
     name = ids.role_name(wanted)

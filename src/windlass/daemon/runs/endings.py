@@ -15,7 +15,7 @@ from windlass.core.events import RunEnded, RunSubmitted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing.changes import UNFINISHED, Change, ChangeId
 from windlass.core.printable import printable_line
-from windlass.core.runs import run as core
+from windlass.core.runs import orders
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
@@ -46,13 +46,13 @@ class RunEndings:
         """Proposed twice, the same head is one revision."""
         return (
             Operation(
-                core.SUBMIT,
+                orders.SUBMIT,
                 (Step("propose", self._propose), Step("mark", self._mark_submitted)),
                 lambda _: [],
                 self._submitted,
             ),
             Operation(
-                core.FINISH,
+                orders.FINISH,
                 (
                     Step("withdraw", self._withdraw, needed=_is_dropped),
                     Step("mark", self._mark_ended),

@@ -9,6 +9,7 @@ from typing import Any
 
 from windlass import whole_file
 from windlass.core.jobs import JobId
+from windlass.core.runs.part import Duty
 from windlass.core.runs.prompts import StepReport
 from windlass.daemon.kernel.context import Context
 
@@ -30,13 +31,26 @@ def document(context: Context, run: JobId) -> str:
 
 
 def keep_visit(
-    context: Context, run: JobId, *, key: str, epoch: int, report: str, result: dict[str, Any]
+    context: Context, run: JobId, visit: str, *, report: str, result: dict[str, Any]
 ) -> None:
     """Keeps what a visit came to, in a folder that no other visit has."""
-    place = context.folders.run(run) / f"{key}.{epoch}"
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    place = _folder(context, run, visit)
     whole_file.replace(place / _REPORT, report.encode("utf-8", "replace"))
     whole_file.replace(place / _RESULT, json.dumps(result, indent=1).encode())
+
+
+def keep_iteration(
+    context: Context, run: JobId, visit: str, *, iteration: int, duty: Duty, said: str
+) -> None:
+    """Keeps what a session said last that another one of its visit follows."""
+    name = f"{iteration}.md" if duty == "work" else f"{iteration}.{duty}.md"
+    whole_file.replace(_folder(context, run, visit) / name, said.encode("utf-8", "replace"))
+
+
+def _folder(context: Context, run: JobId, visit: str) -> Path:
+    place = context.folders.run(run) / visit
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return place
 
 
 def reports(context: Context, run: JobId) -> list[StepReport]:

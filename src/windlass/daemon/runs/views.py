@@ -16,6 +16,7 @@ from windlass.core.events import (
     RunEnded,
     StepBegun,
     StepEnded,
+    StepIterated,
     TaskUnmarked,
 )
 from windlass.core.ids import RepoId, Uid
@@ -29,13 +30,14 @@ from windlass.daemon.kernel.context import Context
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, StepEnded, RunEnded, TaskUnmarked)
+_TOLD = (RunBegun, StepBegun, StepIterated, StepEnded, RunEnded, TaskUnmarked)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
     "beginning": "begins",
     "working": "works",
     "looking": "works",
+    "iterating": "works",
     "asking": "is asked for its result",
     "closing": "ends",
     "submitting": "is submitted",
@@ -153,4 +155,6 @@ def _visit(visit: Visit) -> VisitView:
         "result": visit.result,
         "seconds": visit.seconds,
         "sessions": visit.sessions,
+        "iterations": visit.iterations,
+        "exhausted": visit.exhausted,
     }
