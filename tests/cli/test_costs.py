@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from windlass.cli import money
 from windlass.cli.call import Call
 from windlass.cli.commands import costs
 
@@ -28,7 +29,7 @@ def row(name: str, usd: float = 0.0, notional: float = 0.0, **more: Any) -> dict
     ],
 )
 def test_money_that_nobody_owes_is_marked(owed: float, notional: float, said: str) -> None:
-    assert costs.usd(row("x", owed, notional)) == said
+    assert money.usd(row("x", owed, notional)) == said
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_tokens_of_a_column_share_a_unit(largest: int, said: list[str]) -> None:
 
 def test_small_amounts_add_up() -> None:
     """Two agents that took a third of a cent each have not spent nothing."""
-    shown = [costs.usd(row("x", amount)) for amount in (0.0033, 0.0034, 0.0067)]
+    shown = [money.usd(row("x", amount)) for amount in (0.0033, 0.0034, 0.0067)]
     assert shown == ["$0.0033", "$0.0034", "$0.0067"]
 
 

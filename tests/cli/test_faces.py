@@ -89,7 +89,7 @@ def test_no_two_commands_share_a_name() -> None:
         (["dev", "explain", ""], ["screen", "tool"]),
         (["explain", ""], ["screen", "tool"]),
         (["explain", "screen", ""], []),
-        (["costs", "--by", ""], ["agent", "role", "task", "day", "model"]),
+        (["costs", "--by", "m"], ["mode", "model"]),
         (["costs", ""], []),
         (["config", "s"], ["set"]),
         (["config", "set", "claude.config", ""], ["inherit", "own"]),

@@ -386,27 +386,30 @@ def test_what_cannot_be_a_key_is_refused_before_a_session_starts(
 
 
 @pytest.mark.parametrize(
-    ("env", "options", "metered"),
+    ("env", "options", "metered", "pays"),
     [
-        ({}, {}, False),
-        ({"ANTHROPIC_API_KEY": "k"}, {}, True),
-        ({"ANTHROPIC_AUTH_TOKEN": "t"}, {}, True),
-        ({"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {}, False),
-        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, {}, True),
-        ({}, {"config": "own", "api_key_file": "/k"}, True),
-        ({}, {"config": "inherit", "api_key_file": "/k"}, False),
-        ({}, {"config": "own", "token_file": "/t"}, False),
+        ({}, {}, False, "login"),
+        ({"ANTHROPIC_API_KEY": "k"}, {}, True, "API key"),
+        ({"ANTHROPIC_AUTH_TOKEN": "t"}, {}, True, "gateway token"),
+        ({"CLAUDE_CODE_OAUTH_TOKEN": "t"}, {}, False, "subscription token"),
+        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, {}, True, "Bedrock"),
+        ({}, {"config": "own", "api_key_file": "/k"}, True, "API key"),
+        ({}, {"config": "inherit", "api_key_file": "/k"}, False, "login"),
+        ({}, {"config": "own", "token_file": "/t"}, False, "subscription token"),
     ],
 )
 def test_a_key_is_metered_and_a_subscription_is_not(
     driver: Driver,
     request_: SessionRequest,
+    *,
     env: dict[str, str],
     options: dict[str, str],
     metered: bool,
+    pays: str,
 ) -> None:
     asked = replace(request_, env={**request_.env, **env}, options=options)
     assert driver.metered(asked) is metered
+    assert driver.credential(asked) == pays
 
 
 def test_servers_that_were_approved_in_the_repository_are_used_and_others_left_out(

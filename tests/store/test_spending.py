@@ -85,7 +85,11 @@ def test_of_two_sources_the_one_that_says_more_counts_by_session(store: Store) -
     spend(store, "a", 0.5, source="result", session=2)
     assert total(store, agent=Uid("a")) == 5.0
     spent = store.read(spending.spent)
-    assert {(row.model, row.cost) for row in spent} == {("m", 3.0), ("side", 2.0)}
+    assert {(row.model, row.session, row.cost) for row in spent} == {
+        ("m", 1, 2.0),
+        ("side", 1, 2.0),
+        ("m", 2, 1.0),
+    }
 
 
 def test_one_model_under_two_names_does_not_count_twice(store: Store) -> None:

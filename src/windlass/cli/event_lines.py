@@ -67,6 +67,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "run.begun": "{task} is worked on",
         "run.ended": "{task} is over, {outcome}: {why}",
         "run.submitted": "{task} waits to land, as {change}",
+        "run.waits": "{task} waits for somebody: {question}",
         "schedule.asked": "the board is worked off already",
         "schedule.paused": "the work on the board is paused, or goes on",
         "session.anew": "its conversation was never written down: it starts once more",

@@ -21,7 +21,7 @@ def driver(named: str | None = None) -> dict[str, str]:
 
 def environment() -> dict[str, Any]:
     """What the environment says of roles, for a request that begins work on a board."""
-    said = overrides.from_environment(os.environ)
+    said = overrides.in_environment(os.environ)
     return {"overrides": said} if said else {}
 
 

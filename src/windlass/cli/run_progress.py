@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from windlass.cli import output, render, task_view
+from windlass.cli import money, output, render, task_view
 from windlass.cli.call import Call
 from windlass.core import ages
 from windlass.core.printable import printable_line
@@ -40,6 +40,9 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
     match event["kind"]:
         case "run.begun":
             call.tell(f"{task}  begun, by {printable_line(event['agent'])}")
+        case "run.waits" if event["question"]:
+            asks = call.paint(f"asks: {printable_line(event['question'])}", "yellow")
+            call.tell(f"{task}  {asks}   wl answer {printable_line(event['agent'])} '...'")
         case "step.ended" if event["result"]:
             seconds = f"{event['seconds']:.1f} s"
             visit = f" (visit {event['visit']})" if event["visit"] > 1 else ""
@@ -77,7 +80,8 @@ def _doing(task: dict[str, Any]) -> str:
     age = ages.age(max(0.0, time.time() - task["began_at"]))
     step = f" {printable_line(task['step'])}" if task["step"] else f" {task['state']}"
     visit = f"#{task['visit']}" if task["visit"] > 1 else ""
-    return f"{task['task']}{step}{visit} {age}"
+    cost = f" {money.usd(task)}" if task["usd"] or task["notional_usd"] else ""
+    return f"{task['task']}{step}{visit} {age}{cost}"
 
 
 def _visited(visit: dict[str, Any]) -> str:
@@ -86,19 +90,22 @@ def _visited(visit: dict[str, Any]) -> str:
 
 
 def table(call: Call, seen: dict[str, Any]) -> None:
-    """What became of each task: its outcome, its steps and visits, its change and commit."""
+    """What became of each task: outcome, steps and visits, iterations, cost, change, commit."""
     rows = [
         (
             task["task"],
             task["state"],
-            " ".join(map(_visited, task["visits"])),
+            " ".join(f"{visit['step']}={visit['result']}" for visit in task["visits"]),
+            str(sum(visit["iterations"] for visit in task["visits"])),
+            money.usd(task),
             task["change"],
             task["commit"][:10],
             task["why"],
         )
         for task in seen["tasks"]
     ]
-    render.table(call, ("task", "outcome", "steps", "change", "commit", ""), rows, grow=2)
+    head = ("task", "outcome", "steps", "iterations", "cost", "change", "commit", "")
+    render.table(call, head, rows, grow=2)
     for name in seen["blocked"]:
         call.say(f"{name}  waits for others: wl board show {name}")
     if seen["problem"]:

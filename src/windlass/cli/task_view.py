@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from windlass.cli import money
 from windlass.cli.call import Call
 from windlass.core.board.tasks import MARKERS
 from windlass.core.printable import printable, printable_line
@@ -24,9 +25,10 @@ def show(call: Call, task: dict[str, Any]) -> None:
         again = f" (visit {visit['visit']})" if visit["visit"] > 1 else ""
         rounds = f", {visit['iterations']} iterations" if visit["iterations"] > 1 else ""
         sessions = f"{rounds}, {visit['sessions']} sessions" if visit["sessions"] > 1 else ""
+        cost = f", {money.usd(visit)}" if visit["usd"] or visit["notional_usd"] else ""
         call.say(
             f"  {printable_line(visit['step'])}{again}: {visit['result']},"
-            f" {visit['seconds']:.1f} s{sessions}"
+            f" {visit['seconds']:.1f} s{sessions}{cost}"
         )
     if run and run["step"]:
         call.say(f"  {printable_line(run['step'])} (visit {run['visit']}): {run['state']}")
@@ -54,7 +56,8 @@ def say(call: Call, task: dict[str, Any]) -> None:
     by = f", by {printable_line(run['agent'])}" if run["agent"] else ""
     change = f", {run['change']}" if run["change"] else ""
     commit = f" as {run['commit'][:10]}" if run["commit"] else ""
-    call.say(f"  {state}{commit}{by}{change}")
+    cost = f", {money.usd(run)}" if run["usd"] or run["notional_usd"] else ""
+    call.say(f"  {state}{commit}{by}{change}{cost}")
     if run["why"]:
         call.say(f"  because  {printable_line(run['why'])}")
 

@@ -85,8 +85,17 @@ class Decision(NamedTuple):
     result: dict[str, Any] | None = None
 
 
+Topic = tuple[RepoId | None, str, str | None]
+"""News that a job waits for: the repository, the kind, and what it is about; None: whatever."""
+
+
 class JobKind(NamedTuple):
     """One kind of job: what it hears of beside itself, and what it makes of that.
+
+    It hears news of the kinds that it `hears` about its subjects, which follow from its state; one
+    that has no `subjects` hears all of its repository. It hears of a new subject from the piece of
+    news on that told it of that; so the effect that tells says how things stood then, in the
+    transaction of its end (`standing` of its operation).
 
     Its `version` rises when a release means something else by the state; then `upgrades` has the
     rule from the version before, which gives the state that a job has now.
@@ -95,8 +104,19 @@ class JobKind(NamedTuple):
     name: str
     advance: Callable[[dict[str, Any], News], Decision]
     hears: frozenset[str] = frozenset()
+    subjects: Callable[[dict[str, Any]], frozenset[str]] | None = None
     version: int = 1
     upgrades: Mapping[int, Callable[[Job], dict[str, Any]]] = MappingProxyType({})
+
+    def about(self, state: dict[str, Any]) -> frozenset[str] | None:
+        """What a job in this state hears of beside itself; None where that is everything."""
+        return None if self.subjects is None else self.subjects(state)
+
+    def topics(self, job: Job) -> frozenset[Topic]:
+        """The news that a job waits for beside what is about itself."""
+        about = self.about(self.upgraded(job))
+        subjects = (None,) if about is None else about
+        return frozenset((job.repo, kind, subject) for kind in self.hears for subject in subjects)
 
     def upgraded(self, job: Job) -> dict[str, Any]:
         """Returns a job's state as this release means it; raises where no rule leads there."""
@@ -133,8 +153,7 @@ class JobNote(NamedTuple):
     """What a driver has to know of an open job: whom to wake for what, and what is to be done."""
 
     id: JobId
-    repo: RepoId
-    hears: frozenset[str]
+    topics: frozenset[Topic]
     wake_at: float | None = None
     effects: tuple[DueEffect, ...] = ()
     """What is to be done now."""
@@ -148,17 +167,27 @@ class Heard(NamedTuple):
     repo: RepoId | None
     subject: str | None
 
+    @property
+    def topics(self) -> tuple[Topic, Topic]:
+        """The topics by which jobs may wait for it."""
+        return (self.repo, self.kind, self.subject), (self.repo, self.kind, None)
+
 
 def advanced(kind: JobKind, job: Job, news: Iterable[News]) -> Advance:
-    """Takes in what happened since a job's cursor; what comes after its end changes nothing."""
+    """Takes in what happened since a job's cursor; what comes after its end changes nothing.
+
+    It stops where the job hears of others than before: what follows is to be looked up anew.
+    """
     decision = Decision(kind.upgraded(job), wake_at=job.wake_at)
-    cursor = job.cursor
+    cursor, about = job.cursor, kind.about(decision.state)
     effects: tuple[Effect, ...] = ()
     for heard in news:
         cursor = max(cursor, heard.id)
         if decision.result is None:
             decision = kind.advance(decision.state, heard)
             effects += decision.effects
+            if kind.about(decision.state) != about:
+                break
     return Advance(decision._replace(effects=effects), cursor)
 
 

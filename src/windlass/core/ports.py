@@ -110,6 +110,9 @@ class Driver(Protocol):
     def metered(self, request: SessionRequest) -> bool:
         """Returns whether tokens cost this person money, rather than a part of a subscription."""
 
+    def credential(self, request: SessionRequest) -> str:
+        """Returns what pays for a session, as people call it: a key, a token, a login."""
+
     def status_file(self, request: SessionRequest, pid: int) -> str | None:
         """Returns where the process tells its own status, if the CLI has such a file."""
 

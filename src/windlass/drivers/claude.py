@@ -146,6 +146,13 @@ class ClaudeDriver:
             return claude_login.KEY in claude_login.secrets(request)
         return claude_config.pays_by_key(request)
 
+    def credential(self, request: SessionRequest) -> str:
+        """Returns what pays for a session, as people call it."""
+        is_own = claude_config.is_own(request)
+        if named := claude_login.credential(request, is_own=is_own):
+            return named
+        return "API key" if not is_own and claude_config.pays_by_key(request) else "login"
+
     def launch(self, request: SessionRequest) -> Launch:
         """Writes plugin, settings and prompt, and returns how to start the session."""
         folder = Path(request.folder)

@@ -31,6 +31,14 @@ _NEVER_BESIDE_A_RELAY = (
     "ANTHROPIC_FOUNDRY_API_KEY",
     "CLAUDE_CODE_OAUTH_REFRESH_TOKEN",
 )
+_TITLES = {
+    KEY: "API key",
+    BEARER: "gateway token",
+    CLOUDS[0]: "Bedrock",
+    CLOUDS[1]: "Vertex",
+    CLOUDS[2]: "Foundry",
+}
+"""What people call what is billed."""
 _A_KEY = "sk-ant-api"
 _OF_A_SUBSCRIPTION = "sk-ant-oat"
 """How a token begins that `claude setup-token` makes: never to be sent as an API key."""
@@ -43,6 +51,21 @@ def secrets(request: SessionRequest) -> dict[str, str]:
         KEY: request.options.get("api_key_file", ""),
     }
     return {name: path for name, path in named.items() if path}
+
+
+def credential(request: SessionRequest, *, is_own: bool) -> str:
+    """What of variables and files pays for a session; nothing where its own login does.
+
+    A variable goes before a file, and what is billed before a subscription's token. The files are
+    for configuration folders of ours.
+    """
+    named = secrets(request) if is_own else {}
+    for name, title in _TITLES.items():
+        if request.env.get(name):
+            return title
+    if KEY in named:
+        return _TITLES[KEY]
+    return "subscription token" if TOKEN in named or request.env.get(TOKEN) else ""
 
 
 def handed_over(request: SessionRequest) -> dict[str, str]:

@@ -67,6 +67,10 @@ class StandinDriver:
         """Counts what a script says it spends, so that budgets can be tried without an account."""
         return True
 
+    def credential(self, request: SessionRequest) -> str:  # noqa: ARG002 - as above
+        """The stand-in needs nothing that pays."""
+        return "none"
+
     def status_file(self, request: SessionRequest, pid: int) -> str | None:
         """Returns where a live session tells its status, as the real program does."""
         return str(_config(request) / "sessions" / f"{pid}.json")

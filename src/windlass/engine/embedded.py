@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from windlass.core import jobs
 from windlass.core.errors import WindlassError
-from windlass.core.jobs import DueEffect, Heard, JobId, JobNote
+from windlass.core.jobs import DueEffect, Heard, JobId, JobNote, Topic
 from windlass.core.ports import Clock, Ledger
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,8 @@ class EmbeddedEngine:
         self._perform = perform
         self._guard = threading.Lock()
         self._open: dict[JobId, JobNote] = {}
+        self._waiting: dict[Topic, set[JobId]] = {}
+        """Who waits for which news."""
         self._wakes: dict[JobId, float] = {}
         """When each job is to be woken, by the monotonic clock."""
         self._meant: dict[JobId, tuple[float, float]] = {}
@@ -54,13 +56,11 @@ class EmbeddedEngine:
         """Wakes whoever hears of what was committed just now."""
         wanted: dict[JobId, None] = {}
         with self._guard:
-            notes = list(self._open.values())
-        for event in heard:
-            if event.subject is not None and event.subject.startswith(_SUBJECT):
-                wanted[JobId(event.subject.removeprefix(_SUBJECT))] = None
-            for note in notes:
-                if event.kind in note.hears and event.repo == note.repo:
-                    wanted[note.id] = None
+            for event in heard:
+                if event.subject is not None and event.subject.startswith(_SUBJECT):
+                    wanted[JobId(event.subject.removeprefix(_SUBJECT))] = None
+                for topic in event.topics:
+                    wanted |= dict.fromkeys(self._waiting.get(topic, ()))
         for job in wanted:
             self._wake(job)
 
@@ -136,16 +136,32 @@ class EmbeddedEngine:
             self._take_note(note)
             return
         with self._guard:
+            self._wait_for(job, frozenset())
             for known in (self._open, self._wakes, self._meant):
                 known.pop(job, None)
 
     def _take_note(self, note: JobNote) -> None:
         with self._guard:
+            if self._wait_for(note.id, note.topics) and note.id in self._busy:
+                # Between its last look and now something of that may have happened.
+                self._busy[note.id] = True
             self._open[note.id] = note
             self._wakes.pop(note.id, None)
             if note.wake_at is not None:
                 self._wakes[note.id] = self._moment(note.id, note.wake_at)
         self._changed()
+
+    def _wait_for(self, job: JobId, topics: frozenset[Topic]) -> bool:
+        """Has a job be woken for this news and for no other; says whether some of it is new."""
+        note = self._open.get(job)
+        before = note.topics if note is not None else frozenset()
+        for topic in before - topics:
+            self._waiting[topic].discard(job)
+            if not self._waiting[topic]:
+                del self._waiting[topic]
+        for topic in topics - before:
+            self._waiting.setdefault(topic, set()).add(job)
+        return bool(topics - before)
 
     def _moment(self, job: JobId, wake_at: float) -> float:
         """When that is by the monotonic clock, reckoned once: the hour may be set meanwhile."""

@@ -70,9 +70,15 @@ def claim(writing: Writing, *, host: str) -> list[Job]:
 
 
 def news(
-    connection: sa.Connection, job: Job, *, hears: Collection[str]
+    connection: sa.Connection,
+    job: Job,
+    *,
+    hears: Collection[str],
+    about: Collection[str] | None = None,
 ) -> tuple[list[News], int | None]:
     """What happened since a job's cursor that it hears of, in order, and how far that was looked.
+
+    Of others it hears these kinds, `about` these subjects or, without them, about any.
 
     None where more is left to be looked at than is taken in at a time.
     """
@@ -81,8 +87,10 @@ def news(
     others = sa.select(*_NEWS).where(
         _E.repo == job.repo, _E.id > job.cursor, _E.kind.in_(sorted(hears))
     )
+    if about is not None:
+        others = others.where(_E.subject.in_(sorted(about)))
     found: dict[int, News] = {}
-    for query in (own, others) if hears else (own,):
+    for query in (own, others) if hears and about != frozenset() else (own,):
         for row in connection.execute(query.order_by(_E.id).limit(_AT_ONCE)):
             found[row.id] = News(
                 id=row.id, kind=row.kind, data=row.data, at=row.at, agent=row.agent
@@ -106,11 +114,15 @@ def change(writing: Writing, job: Job, **columns: Any) -> bool:
 
 
 def open_effects(connection: sa.Connection, job: JobId) -> list[DueEffect]:
-    """The effects of a job that are recorded and not done, in their order."""
+    """The effects of a job that are recorded and not done, in their order.
+
+    What an effect has done for it, under a key that begins with its own, goes on with it.
+    """
     c = t.intents.c
     of_job = (c.status == "open", c.id.startswith(f"{job}:", autoescape=True))
     query = sa.select(c.id, c.kind).where(*of_job)
-    due = [DueEffect(row.id, row.kind) for row in connection.execute(query)]
+    found = connection.execute(query)
+    due = [DueEffect(row.id, row.kind) for row in found if core.owner(row.id) == job]
     return sorted(due, key=lambda effect: core.number_of(effect.key))
 
 

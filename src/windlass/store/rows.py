@@ -46,6 +46,10 @@ class Session(msgspec.Struct, frozen=True, kw_only=True):
     marks: dict[str, Any] = {}
     part: Part | None = None
     """What of a run it is for."""
+    mode: str = ""
+    """Whether it is live or headless."""
+    credential: str = ""
+    """What pays for it, as people call it; nothing until it starts."""
 
     @property
     def runs(self) -> bool:
@@ -159,6 +163,15 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
     query = (
         sa.select(t.sessions).where(t.sessions.c.agent == uid).order_by(t.sessions.c.number.desc())
     )
+    return records.every(Session, connection, query)
+
+
+def terms(connection: sa.Connection, *, repo: RepoId | None = None) -> list[Session]:
+    """Lists the sessions of all agents of a repository, or of every one."""
+    query = sa.select(t.sessions)
+    if repo is not None:
+        query = query.join(t.agents, t.agents.c.uid == t.sessions.c.agent)
+        query = query.where(t.agents.c.repo == repo)
     return records.every(Session, connection, query)
 
 

@@ -6,6 +6,7 @@ says more counts; so sums are made here and nowhere else.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 from typing import Any, Literal
 
@@ -31,9 +32,10 @@ _SUMMED = (
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What one agent spent on one model in one day."""
+    """What one session of an agent spent on one model in one day."""
 
     agent: Uid
+    session: int
     day: str
     model: str
     notional: bool
@@ -94,9 +96,9 @@ def models(connection: sa.Connection, uid: Uid) -> set[str]:
 def spent(
     connection: sa.Connection, *, repo: RepoId | None = None, since: str | None = None
 ) -> list[Spent]:
-    """What every agent, live or ended, spent: by day and model, sessions taken together."""
+    """What every agent, live or ended, spent: by session, day and model."""
     counted = _counted()
-    named = [counted.c[name] for name in ("agent", "day", "model", "notional")]
+    named = [counted.c[name] for name in ("agent", "session", "day", "model", "notional")]
     query = sa.select(
         *named, *(sa.func.sum(counted.c[name]).label(name) for name in _SUMMED)
     ).group_by(*named)
@@ -109,6 +111,30 @@ def spent(
     return [
         shapes.convert({str(k): v for k, v in row.items()}, Spent, strict=False)
         for row in counted_rows
+    ]
+
+
+class SessionTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """What one session of an agent came to; a part of it may be a subscription's."""
+
+    agent: Uid
+    session: int
+    usd: float
+    notional_usd: float
+
+
+def by_session(connection: sa.Connection, agents: Collection[Uid]) -> list[SessionTotal]:
+    """What each session of these agents came to."""
+    counted = _counted(frozenset({"of_agents"}))
+    owed = sa.func.sum(sa.case((counted.c.notional, 0.0), else_=counted.c.cost))
+    covered = sa.func.sum(sa.case((counted.c.notional, counted.c.cost), else_=0.0))
+    query = sa.select(
+        counted.c.agent, counted.c.session, owed.label("usd"), covered.label("notional_usd")
+    ).group_by(counted.c.agent, counted.c.session)
+    found = connection.execute(query, {"of_agents": list(agents)}).mappings()
+    return [
+        shapes.convert({str(k): v for k, v in row.items()}, SessionTotal, strict=False)
+        for row in found
     ]
 
 
@@ -193,6 +219,8 @@ def _counted(bound: frozenset[str] = frozenset()) -> sa.Subquery:
     ranked = sa.select(c.agent, c.session, c.source, rank.label("rank"))
     if "of_agent" in bound:
         ranked = ranked.where(c.agent == sa.bindparam("of_agent"))
+    if "of_agents" in bound:
+        ranked = ranked.where(c.agent.in_(sa.bindparam("of_agents", expanding=True)))
     if "of_repo" in bound:
         there = sa.select(t.agents.c.uid).where(t.agents.c.repo == sa.bindparam("of_repo"))
         ranked = ranked.where(c.agent.in_(there))

@@ -19,7 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolExhausted
 
 from windlass import disk_room
 from windlass.core.errors import ConfigError, Unavailable, WindlassError
-from windlass.core.events import EventData
+from windlass.core.events import EventData, agent_subject
 from windlass.core.ids import RepoId, Uid
 from windlass.core.ports import Reached, WallClock
 from windlass.core.schema import SCHEMA
@@ -89,7 +89,7 @@ class Writing:
             "at": self.now if at is None else at,
             "repo": repo or None,
             "agent": agent,
-            "subject": subject or data.subject() or (agent and f"agent:{agent}"),
+            "subject": subject or data.subject() or (agent and agent_subject(agent)),
             "kind": kind,
             "data": fields,
         }

@@ -114,6 +114,8 @@ sessions = sa.Table(
     sa.Column("events_offset", sa.Integer, nullable=False, default=0),
     sa.Column("marks", sa.JSON, nullable=False, server_default="{}"),
     sa.Column("part", sa.JSON),
+    sa.Column("mode", sa.String(16), nullable=False, server_default=""),
+    sa.Column("credential", sa.Text, nullable=False, server_default=""),
 )
 
 observations = sa.Table(

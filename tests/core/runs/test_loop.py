@@ -39,14 +39,14 @@ def ended(told: Told, said: str) -> Told:
     """The session that runs ends with these words, and the next of the visit begins."""
     session = told.state.session
     assert told.turn(session, said).asked == orders.ITERATE
-    return begun(told.done(orders.ITERATE, iteration=1), session + 1)
+    return begun(told.done(orders.ITERATE, waits=False), session + 1)
 
 
 def test_what_is_not_done_goes_on_in_a_conversation_of_its_own_that_knows_the_report() -> None:
     told = looping()
     assert told.turn(1, LEFT).asked == orders.ITERATE
     assert not told.order["commits"]
-    told.done(orders.ITERATE, iteration=1)
+    told.done(orders.ITERATE, waits=False)
     assert not told.order["again"]
     loop = told.order["loop"]
     assert (loop["iteration"], loop["duty"], loop["summary"]) == (2, "work", "half of it")
@@ -101,11 +101,11 @@ def test_a_role_of_the_repository_sums_up_what_an_iteration_did() -> None:
     told = looping(sums_up=True)
     assert told.turn(1, LEFT).asked == orders.ITERATE
     assert told.order["commits"]
-    begun(told.done(orders.ITERATE, iteration=1), 2)
+    begun(told.done(orders.ITERATE, waits=False), 2)
     assert told.state.loop.duty == "summary"
     assert told.turn(2, "<report>shorter</report>").asked == orders.ITERATE
     assert (told.order["role"], told.order["readonly"]) == ("task-summarizer", True)
-    begun(told.done(orders.ITERATE, iteration=1), 3)
+    begun(told.done(orders.ITERATE, waits=False), 3)
     assert (told.state.loop.iteration, told.state.loop.summary) == (2, "shorter")
 
 
@@ -121,14 +121,14 @@ def supervised(answer: str, **role: Any) -> Told:
 def test_a_supervisor_that_says_continue_is_heard_by_the_next_iteration() -> None:
     told = supervised("CONTINUE")
     assert (told.order["role"], told.order["back_to"]) == ("loop-supervisor", "")
-    begun(told.done(orders.ITERATE, iteration=1), 3)
+    begun(told.done(orders.ITERATE, waits=False), 3)
     loop = told.state.loop
     assert (loop.iteration, loop.feedback, loop.summary) == (2, "mind the gap", loop.summary)
     assert "half of it" in loop.summary
 
 
 def test_a_supervisor_that_says_stop_has_the_agent_say_what_came_of_it() -> None:
-    told = begun(supervised("STOP").done(orders.ITERATE, iteration=1), 3)
+    told = begun(supervised("STOP").done(orders.ITERATE, waits=False), 3)
     assert told.state.loop.is_last
     assert told.turn(3, LEFT).asked == orders.ASK
     told.done(orders.ASK).turn(3, LEFT).done(orders.CLOSE, result="UNKNOWN")
@@ -138,7 +138,7 @@ def test_a_supervisor_that_says_stop_has_the_agent_say_what_came_of_it() -> None
 def test_a_supervisor_that_says_restart_has_everything_begin_anew_but_its_feedback() -> None:
     told = supervised("RESTART")
     assert told.order["back_to"] == "t0"
-    begun(told.done(orders.ITERATE, iteration=1), 3)
+    begun(told.done(orders.ITERATE, waits=False), 3)
     loop = told.state.loop
     assert (loop.iteration, loop.ticks, loop.summary) == (2, (), "")
     assert loop.feedback == "mind the gap"
@@ -151,7 +151,7 @@ def test_a_supervisor_without_an_answer_is_asked_once_more_and_changes_nothing_t
     told.done(orders.ASK)
     assert told.turn(2, "I do not know.").asked == orders.ITERATE
     assert told.order["back_to"] == ""
-    begun(told.done(orders.ITERATE, iteration=1), 3)
+    begun(told.done(orders.ITERATE, waits=False), 3)
     assert (told.state.loop.iteration, told.state.loop.duty) == (2, "work")
 
 
@@ -175,7 +175,7 @@ def test_a_session_of_a_later_iteration_that_dies_goes_on_in_its_conversation() 
 def test_who_is_dropped_while_an_iteration_ends_begins_no_other() -> None:
     told = looping()
     told.turn(1, LEFT).hear("job.cancelled", why="no")
-    assert told.done(orders.ITERATE, iteration=1).asked == orders.CLOSE
+    assert told.done(orders.ITERATE, waits=False).asked == orders.CLOSE
 
 
 def test_the_pipeline_says_more_of_a_role_at_one_step() -> None:
@@ -185,3 +185,11 @@ def test_the_pipeline_says_more_of_a_role_at_one_step() -> None:
     )
     told.hear("job.begun").done(orders.PREPARE, uid="u")
     assert (told.order["iterations"], told.order["turns"], told.order["model"]) == (2, 7, "m")
+
+
+def test_an_iteration_that_waits_for_an_answer_is_not_over() -> None:
+    told = looping()
+    assert told.turn(1, "Which colour?\n\nWAITING").asked == orders.ITERATE
+    told.done(orders.ITERATE, waits=True)
+    assert (told.state.stage, told.state.loop.iteration) == ("working", 1)
+    assert told.turn(1, PASSED).asked == orders.CLOSE

@@ -14,7 +14,7 @@ from windlass.core.jobs import Decision, DueEffect, Effect, Heard, Job, JobId, J
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.engine.embedded import EmbeddedEngine
 from windlass.store import jobs as rows
@@ -224,6 +224,23 @@ def test_a_daemon_that_dies_is_followed_by_one_that_goes_on(
     over = first.job(job)
     assert (over.status, over.result) == ("done", {"laid": 2, "heard": []})
     assert over.sequence == 2
+
+
+def test_a_daemon_goes_on_that_died_in_what_an_effect_had_done_for_it(context: Context) -> None:
+    """That is kept under a key of its own, which begins with the effect's, and is no effect."""
+    first = Daemon(context)
+    job = first.begin(1)
+    first.engine.open()
+    first.work.pop(0)()
+    (effect,) = first.due
+    first.dies_at = "lay.lay.before"
+    inner = IntentDraft(REPO, None, lambda _: {"brick": 7})
+    with pytest.raises(Killed):
+        first.intents.perform("lay", f"{effect.key}:lay", lambda: inner)
+    second = Daemon(context)
+    second.start()
+    assert second.job(job).status == "done"
+    assert second.laid == [0]
 
 
 def test_what_was_driven_by_an_older_daemon_is_refused(context: Context, clock: Turned) -> None:

@@ -11,7 +11,9 @@ from tests.support.contexts import Turned
 from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
-from windlass.store import jobs, rows
+from windlass.core.usage import Usage
+from windlass.store import jobs, rows, spending
+from windlass.store.store import Writing
 
 BOARD = """# Board
 
@@ -67,6 +69,25 @@ class RunGround(CrewGround):
         session.hook("Stop", last_assistant_message=said)
         self.workshop.state(agent)
         self.settle()
+
+    def spend(self, name: str, usd: float, *, owed: bool = True) -> None:
+        """Has the present session of an agent have cost so much, as if that had been counted."""
+        agent = self.agent(name)
+
+        def add(writing: Writing) -> None:
+            spending.add(
+                writing,
+                agent.uid,
+                agent.session,
+                day="2026-11-19",
+                model="claude-opus-4-8",
+                source="transcript",
+                used=Usage(input_tokens=1),
+                cost=usd,
+                notional=not owed,
+            )
+
+        self.workshop.context.store.write(add)
 
     def task(self, name: str) -> dict[str, Any]:
         """The newest run of a task, as it is shown."""

@@ -135,13 +135,13 @@ def test_the_environment_goes_before_the_configuration_and_that_before_the_pipel
     looping(board, turns=5, iterations=5)
     with (board.workshop.context.folders.home / "config.toml").open("a") as file:
         file.write("[roles.worker]\nturns = 6\n")
-    board.run(tasks=["API-1"], overrides={"WORKER": {"iterations": 2}})
+    board.run(tasks=["API-1"], overrides=["WINDLASS_WORKER_MAX_ITERATIONS=2"])
     assert "at most 2" in told(board)
     session = board.workshop.session(board.agent("api-1"))
     argv = session.launch.argv
     assert argv[argv.index("--max-turns") + 1] == "6"
-    with pytest.raises(UserError, match="WORKER"):
-        board.run(overrides={"WORKER": {"iterations": 0}})
+    with pytest.raises(UserError, match="WINDLASS_WORKER_MAX_ITERATIONS is '0'"):
+        board.run(overrides=["WINDLASS_WORKER_MAX_ITERATIONS=0"])
 
 
 def test_a_step_whose_role_is_live_can_be_joined_and_the_others_are_headless(

@@ -376,3 +376,38 @@ def test_a_task_that_somebody_marks_before_it_has_begun_is_not_begun(board: RunG
     task = board.task("API-1")
     assert (task["state"], task["agent"]) == ("dropped", None)
     assert board.markers()["API-1"] == "N"
+
+
+def test_what_becomes_of_a_change_while_its_run_records_it_is_not_lost(board: RunGround) -> None:
+    """A run hears of its change once it knows which that is, and how it stood then."""
+    board.run(tasks=["API-1"])
+    failpoints = board.workshop.context.failpoints
+
+    def reached(name: str) -> None:
+        if name == "run.submit.finish.before":
+            board.workshop.ask("drop", change="c1", why="not this way")
+
+    failpoints.reached = reached  # type: ignore[method-assign]
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert (board.task("API-1")["state"], board.markers()["API-1"]) == ("dropped", "N")
+
+
+def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
+    board: RunGround,
+) -> None:
+    """It is not asked for a result meanwhile, its time does not run, and followers are told."""
+    board.run()
+    board.workshop.ask_as(board.agent("api-1"), "ask", text="Which colour?")
+    board.speak("api-1", "I have asked.\nWAITING")
+    told = board.workshop.ask("runs", after=0)["events"]
+    (waits,) = (event for event in told if event["kind"] == "run.waits")
+    assert (waits["task"], waits["question"]) == ("API-1", "Which colour?")
+    board.later(4000)
+    assert board.task("API-1")["state"] == "works"
+    inbox = board.workshop.ask("inbox", agent="api-1", all=True)
+    assert not any("<result>" in message["text"] for message in inbox)
+    board.workshop.ask("answer", question="api-1", text="blue")
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert board.markers()["API-1"] == "x"

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 
 from windlass.api.wire.request import AnyRequest, Place, Whole, Word, Words
-
-_Overridden: TypeAlias = Annotated[dict[Word, Whole], msgspec.Meta(max_length=8)]
-Overrides: TypeAlias = Annotated[dict[Word, _Overridden], msgspec.Meta(max_length=200)]
-"""By role, as variables of an environment name it, its settings."""
 
 
 class RunRequest(AnyRequest):
@@ -24,8 +20,8 @@ class RunRequest(AnyRequest):
     """Only these."""
     enabled: NotRequired[Words]
     """Variables that are `true`, for steps that ask for them."""
-    overrides: NotRequired[Overrides]
-    """What the caller's environment says of roles."""
+    overrides: NotRequired[Words]
+    """The variables of the caller's environment that are about roles, as `NAME=value`."""
 
 
 class RunReply(TypedDict):
@@ -54,8 +50,11 @@ class VisitView(TypedDict):
     seconds: float
     sessions: int
     iterations: int
+    """How often it went round, where its role goes on until it is done."""
     exhausted: bool
     """Whether it used up its iterations, and gave no result."""
+    usd: float
+    notional_usd: float
 
 
 class TaskRunView(TypedDict):
@@ -76,7 +75,9 @@ class TaskRunView(TypedDict):
     commit: str
     attempts: int
     """How often its change came back."""
-    usd: float | None
+    usd: float
+    """What it cost so far; `notional_usd` is what a subscription covers."""
+    notional_usd: float
     began_at: float
     ended_at: float | None
 

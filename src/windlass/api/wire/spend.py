@@ -6,11 +6,14 @@ from typing import Literal, NotRequired, TypedDict
 
 from windlass.api.wire.request import AnyRequest, Word
 
+By = Literal["agent", "role", "task", "step", "mode", "credential", "day", "model"]
+"""What spending is grouped by; mode and credential are those of sessions."""
+
 
 class CostsRequest(AnyRequest):
     """Asks what was spent, grouped, from a day on."""
 
-    by: NotRequired[Literal["agent", "role", "task", "day", "model"] | None]
+    by: NotRequired[By | None]
     since: NotRequired[Word | None]
     all_repos: NotRequired[bool]
 

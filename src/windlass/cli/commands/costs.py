@@ -5,10 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from windlass.cli import render
+from windlass.cli import money, render
 from windlass.cli.call import Call
 
-EXAMPLES = ("wl costs", "wl costs --by day --since 7d", "wl costs --by model --all-repos --json")
+EXAMPLES = (
+    "wl costs",
+    "wl costs --by task",
+    "wl costs --by day --since 7d",
+    "wl costs --by model --all-repos --json",
+)
 
 _TOKENS = {
     "IN": "input_tokens",
@@ -22,9 +27,10 @@ def arguments(parser: ArgumentParser) -> None:
     """Takes how to group, and how far back."""
     parser.add_argument(
         "--by",
-        choices=("agent", "role", "task", "day", "model"),
+        choices=("agent", "role", "task", "step", "mode", "credential", "day", "model"),
         default="agent",
-        help="what to group by (agent)",
+        metavar="WHAT",
+        help="group by agent, role, task, step, mode, credential, day or model (agent)",
     )
     parser.add_argument("--since", metavar="DATE|7d", help="from that day on")
     parser.add_argument("--all-repos", action="store_true", help="other repositories too")
@@ -59,7 +65,7 @@ def _print(call: Call, costs: dict[str, Any]) -> None:
         (
             row["name"] + (" (ended)" if row.get("ended") else ""),
             *(count(row[field], most) for field, most in largest.items()),
-            usd(row),
+            money.usd(row),
             *((places.get(row.get("repo", ""), row.get("repo", "")),) if several else ()),
         )
         for row in everything
@@ -73,20 +79,6 @@ def _print(call: Call, costs: dict[str, Any]) -> None:
         for line in (head, *lines)
     ]
     render.table(call, head=aligned[0], lines=aligned[1:], grow=0, spare=(3, 4, 1, 2))
-
-
-def usd(row: dict[str, Any]) -> str:
-    """Money for people: what is owed, and what a subscription covers, marked as such."""
-    owed, notional = row["usd"], row["notional_usd"]
-    covered = f"~{_amount(notional)} (subscription)"
-    if notional and owed:
-        return f"{_amount(owed)} + {covered}"
-    return covered if notional else _amount(owed)
-
-
-def _amount(dollars: float) -> str:
-    """Cents of one call are too small to be seen, and rows of zeros would not add up."""
-    return f"${dollars:.4f}" if 0 < dollars < 1 else f"${dollars:.2f}"
 
 
 def count(tokens: int, largest: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from windlass.cli import landed, render, unfinished
 from windlass.cli.call import Call
-from windlass.cli.commands.costs import usd
+from windlass.cli.money import usd
 from windlass.core.ages import age
 from windlass.core.printable import printable_line
 

@@ -49,6 +49,7 @@ from windlass.core.events.agents import (
     AgentUnsound,
     Note,
     TrashEmptied,
+    agent_subject,
 )
 from windlass.core.events.catalogue import EventData, Logged, read
 from windlass.core.events.hooks import (
@@ -115,6 +116,7 @@ from windlass.core.events.runs import (
     RunBegun,
     RunEnded,
     RunSubmitted,
+    RunWaits,
     ScheduleAsked,
     SchedulePaused,
     StepBegun,
@@ -235,6 +237,7 @@ __all__ = [
     "RunBegun",
     "RunEnded",
     "RunSubmitted",
+    "RunWaits",
     "ScheduleAsked",
     "SchedulePaused",
     "SessionAnew",
@@ -256,6 +259,7 @@ __all__ = [
     "UsageWindowSeen",
     "WorkUncommitted",
     "WorkspaceCommand",
+    "agent_subject",
     "message_subject",
     "notice_subject",
     "read",

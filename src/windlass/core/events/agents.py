@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from windlass.core import reasons
 from windlass.core.events.catalogue import EventData
-from windlass.core.ids import AgentId
+from windlass.core.ids import AgentId, Uid
 from windlass.core.mail import stalls
 from windlass.core.states import State
+
+
+def agent_subject(uid: Uid) -> str:
+    """What events of an agent are about, where they are about nothing else."""
+    return f"agent:{uid}"
 
 
 class AgentCreated(EventData, kind="agent.created"):

@@ -38,6 +38,16 @@ class StepBegun(EventData, kind="step.begun"):
     session: int
 
 
+class RunWaits(EventData, kind="run.waits"):
+    """The agent of a run ended its turn and waits: for an answer, for mail, or for its crew."""
+
+    task: str
+    run: str
+    agent: str
+    question: str
+    """What it asks the person; nothing where it waits for something else."""
+
+
 class StepIterated(EventData, kind="step.iterated"):
     """A session of a visit is over that another one of the same visit follows."""
 

@@ -12,11 +12,12 @@ from windlass.core.runs import loop as loops
 from windlass.core.runs.run_state import RunState, Stage
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
-"""Make the agent and its workspace; begin a session for a visit; ask it once more for a result."""
+"""Make the agent and its workspace; begin a session for a visit; ask it for a result, or find that
+it waits for somebody."""
 LOOK = "run.look"
 """See whether an agent whose time is over is at work, or rests by somebody's word or a limit."""
 ITERATE = "run.iterate"
-"""End a session of a visit that goes on with another one."""
+"""End a session of a visit that goes on with another one, unless it waits for somebody."""
 CLOSE, SUBMIT, FINISH = "run.close", "run.submit", "run.finish"
 """End a visit's session; propose the branch; mark the task, and tell."""
 

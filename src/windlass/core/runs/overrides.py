@@ -7,13 +7,14 @@ that begins the work, and goes with its request: a daemon's own environment is a
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 import msgspec
 
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import UserError
+from windlass.core.printable import printable_line
 
 Overrides: TypeAlias = dict[str, dict[str, int]]
 """By the role as a variable names it, what is said of it."""
@@ -27,26 +28,22 @@ _FROM_ZERO = "supervisor_interval"
 _LARGEST = 1_000_000_000
 
 
-def from_environment(env: Mapping[str, str]) -> Overrides:
-    """Reads the variables that are about roles; raises UserError for one that is no number."""
+def in_environment(env: Mapping[str, str]) -> list[str]:
+    """The variables that are about roles, as a request has them."""
+    return [f"{name}={env[name]}" for name in sorted(env) if _VARIABLE.fullmatch(name)]
+
+
+def read(variables: Iterable[str]) -> Overrides:
+    """What they say; raises UserError for one that is no number, or about nothing of a role."""
     found: Overrides = {}
-    for name in sorted(env):
+    for line in variables:
+        name, _, text = line.partition("=")
         variable = _VARIABLE.fullmatch(name)
         if variable is None:
-            continue
+            raise UserError(f"{printable_line(name)} is about no role", "upgrade Windlass")
         setting = _SETTINGS[variable[2]]
-        found.setdefault(variable[1], {})[setting] = _number(name, env[name], setting)
+        found.setdefault(variable[1], {})[setting] = _number(name, text, setting)
     return found
-
-
-def checked(said: Mapping[str, Mapping[str, int]]) -> Overrides:
-    """What a request says; raises UserError for what no variable could have said."""
-    for role, settings in said.items():
-        for setting, value in settings.items():
-            least = 0 if setting == _FROM_ZERO else 1
-            if setting not in _SETTINGS.values() or not least <= value <= _LARGEST:
-                raise UserError(f"{role}: {setting} cannot be {value}", "upgrade Windlass")
-    return {role: dict(settings) for role, settings in said.items()}
 
 
 def applied(configured: RoleSettings, role: str, overrides: Overrides) -> RoleSettings:
@@ -59,5 +56,7 @@ def _number(name: str, text: str, setting: str) -> int:
     least = 0 if setting == _FROM_ZERO else 1
     text = text.strip()
     if not (text.isascii() and text.isdigit() and least <= int(text[:12]) <= _LARGEST):
-        raise UserError(f"{name} is {text!r}", f"write a number from {least} on, or unset it")
+        raise UserError(
+            f"{name} is {printable_line(text)!r}", f"write a number from {least} on, or unset it"
+        )
     return int(text)

@@ -16,7 +16,7 @@ from windlass.core.jobs import Decision, JobKind, News
 from windlass.core.pipeline import engine
 from windlass.core.runs import moves, orders, turns
 from windlass.core.runs.moves import MOST_FAILURES, changed, do, finish, fresh_visit, go_on, rest
-from windlass.core.runs.run_state import Ending, Outcome, RunState, Stage, Visit
+from windlass.core.runs.run_state import Ending, Outcome, RunState, Stage, Visit, subjects
 
 _HOPELESS = frozenset({UserError.kind, ConfigError.kind, Denied.kind, NotFound.kind})
 """What somebody has to mend before it can go otherwise."""
@@ -33,16 +33,7 @@ def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in one thing that happened to the run, to its agent or to its change."""
     state = shapes.convert(data, RunState)
     hear = _HEARD.get(news.kind)
-    return hear(state, news) if hear is not None and _is_meant(state, news) else rest(state)
-
-
-def _is_meant(state: RunState, news: News) -> bool:
-    """Whether what happened to some agent or change happened to those of this run."""
-    if news.kind in _OF_AGENTS:
-        return news.agent == state.uid
-    if news.kind in _OF_CHANGES:
-        return bool(state.change) and news.data["change"] == state.change
-    return True
+    return hear(state, news) if hear is not None else rest(state)
 
 
 def _begun(state: RunState, _: News) -> Decision:
@@ -217,17 +208,19 @@ _ENDS: dict[Stage, Callable[[RunState, dict[str, Any], News], Decision]] = {
     "finishing": _finished,
 }
 
-_OF_AGENTS = frozenset({TurnOver.kind, SessionEnded.kind, AgentEnded.kind})
-_OF_CHANGES = frozenset({ChangeLanded.kind, ChangeStopped.kind})
+_OF_OTHERS: dict[str, Callable[[RunState, News], Decision]] = {
+    TurnOver.kind: turns.turn_over,
+    SessionEnded.kind: turns.session_ended,
+    AgentEnded.kind: _agent_ended,
+    ChangeLanded.kind: _change_over,
+    ChangeStopped.kind: _change_over,
+}
 _HEARD: dict[str, Callable[[RunState, News], Decision]] = {
     jobs.BEGUN: _begun,
     jobs.CANCELLED: _cancelled,
     jobs.EFFECT: _effect,
     jobs.WOKEN: _woken,
-    TurnOver.kind: turns.turn_over,
-    SessionEnded.kind: turns.session_ended,
-    AgentEnded.kind: _agent_ended,
-    **dict.fromkeys(_OF_CHANGES, _change_over),
+    **_OF_OTHERS,
 }
 
-KIND = JobKind("run", advance, _OF_AGENTS | _OF_CHANGES)
+KIND = JobKind("run", advance, frozenset(_OF_OTHERS), subjects)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
+from windlass.core.events import agent_subject
+from windlass.core.ids import Uid
+from windlass.core.landing import changes
+from windlass.core.landing.changes import ChangeId
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline, Step
@@ -29,6 +33,13 @@ UNLANDED = frozenset[Stage]({"submitting", "landing", "finishing"})
 """Stages in which nobody works for a run."""
 
 
+def subjects(state: dict[str, Any]) -> frozenset[str]:
+    """What a run hears of: its agent and its change, once there are such."""
+    uid, change = state.get("uid"), state.get("change")
+    of_agent = {agent_subject(Uid(uid))} if uid else set()
+    return frozenset(of_agent | ({changes.subject(ChangeId(change))} if change else set()))
+
+
 class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """One visit of a step that is over."""
 
@@ -39,6 +50,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     sessions: int = 1
     iterations: int = 1
+    """How often it went round."""
     exhausted: bool = False
     """Whether it used up its iterations, and gave no result."""
 

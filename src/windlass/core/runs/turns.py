@@ -86,8 +86,10 @@ def looked(state: RunState, result: dict[str, Any], news: News) -> Decision:
     return do(changed(state, stage="closing", result=UNKNOWN, said=said))
 
 
-def asked_again(state: RunState, _: dict[str, Any], news: News) -> Decision:
-    """Waits for the answer."""
+def asked_again(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    """Waits for the answer; who waits for somebody was not asked, and has a turn by itself."""
+    if result.get("waits"):
+        return _working(state, news.at)
     return _working(changed(state, asked=state.asked or not state.model_failures), news.at)
 
 
@@ -109,7 +111,8 @@ def _hear(state: RunState, heard: Heard, at: float) -> Decision:
     if state.stage == "working" and heard.session >= state.session:
         return _judge_heard(state, heard, at)
     begins = state.stage == "beginning" and heard.session > state.session
-    if begins or (state.stage in ("looking", "asking") and heard.session >= state.session):
+    may_go_on = state.stage in ("looking", "asking", "iterating")
+    if begins or (may_go_on and heard.session >= state.session):
         # That a session ended says less than what its agent said before.
         known = state.heard
         if heard.what == "session" and known is not None and known.session == heard.session:
@@ -171,8 +174,10 @@ def _judge_look(state: RunState) -> Decision:
     return do(changed(state, stage="asking" if wants and not state.asked else "iterating"))
 
 
-def iterated(state: RunState, _: dict[str, Any], __: News) -> Decision:
-    """Has the next session of the visit begin."""
+def iterated(state: RunState, result: dict[str, Any], news: News) -> Decision:
+    """Has the next session of the visit begin; who waits for somebody goes on in the same one."""
+    if result.get("waits"):
+        return _working(state, news.at)
     loop = loops.after(state.loop, state.role, state.said, sums_up=state.sums_up)
     return go_on(changed(fresh_session(state), loop=loop, stage="beginning"))
 

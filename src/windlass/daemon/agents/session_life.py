@@ -84,6 +84,7 @@ class SessionLife:
                 marker=str(uuid.uuid4()),
                 marks=_carried(before.marks) if before else {},
                 part=part or _continued(before),
+                mode=now.mode,
             )
             rows.add_session(writing, session)
             seen = Observation(
@@ -123,6 +124,10 @@ class SessionLife:
                 request = _anew(self._context, agent, session, request)
             launch = driver.launch(request)
             remarks = launch.remarks
+            pays = driver.credential(request)
+            self._context.store.write(
+                lambda w: rows.change_session(w, agent.uid, session.number, credential=pays)
+            )
             self._context.sessions.start(
                 folder=folder,
                 name=session_name(agent),

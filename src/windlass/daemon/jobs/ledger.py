@@ -15,7 +15,7 @@ from windlass.core import jobs as core
 from windlass.core.errors import Conflict, Unavailable, WindlassError
 from windlass.core.events import JobBegun, JobCancelled, JobDone, JobSetAside, JobWoken
 from windlass.core.ids import RepoId
-from windlass.core.jobs import Advance, DueEffect, Job, JobId, JobKind, JobNote
+from windlass.core.jobs import Advance, DueEffect, Job, JobId, JobKind, JobNote, News, Topic
 from windlass.daemon.kernel import intent_errors
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
@@ -90,7 +90,8 @@ class Jobs:
                     ),
                 )
             else:
-                notes.append(self._note(job, self._left(job)))
+                # What it waits for is known once it advances, which is the first that it does.
+                notes.append(JobNote(job.id, frozenset(), job.wake_at, tuple(self._left(job))))
         over = self._context.store.read(rows.with_effects_left)
         return [*notes, *(self._note(job, self._left(job)) for job in over)]
 
@@ -108,7 +109,7 @@ class Jobs:
                 return self._note(job, due)
             try:
                 kind = self._kind(job)
-                news, _ = self._context.store.read(partial(rows.news, job=job, hears=kind.hears))
+                news, _ = self._news(kind, job)
                 if not news:
                     self._forget_deaths(job)
                     return self._note(job, due)
@@ -149,7 +150,7 @@ class Jobs:
             kind = self._kinds.get(job.kind)
             if kind is None:
                 continue
-            news, end = self._context.store.read(partial(rows.news, job=job, hears=kind.hears))
+            news, end = self._news(kind, job)
             if not news and end is not None and end > job.cursor:
                 self._context.store.write(partial(rows.change, job=job, cursor=end))
 
@@ -169,11 +170,15 @@ class Jobs:
     def _host(self) -> str:
         return "here"
 
+    def _news(self, kind: JobKind, job: Job) -> tuple[list[News], int | None]:
+        about = kind.about(kind.upgraded(job))
+        read = partial(rows.news, job=job, hears=kind.hears, about=about)
+        return self._context.store.read(read)
+
     def _note(self, job: Job, due: Iterable[DueEffect]) -> JobNote:
-        kind = self._kinds.get(job.kind)
-        hears = kind.hears if kind is not None else frozenset()
         is_over = job.status != "open"
-        return JobNote(job.id, job.repo, hears, job.wake_at, tuple(due), is_over)
+        topics = frozenset[Topic]() if is_over else self._kind(job).topics(job)
+        return JobNote(job.id, topics, job.wake_at, tuple(due), is_over)
 
     def _write(self, job: Job, kind: JobKind, advance: Advance) -> list[DueEffect] | None:
         """Writes what follows, its effects too; None where somebody else drives the job by now."""

@@ -44,7 +44,7 @@ def go_on(operation: Operation, work: RunningIntent) -> dict[str, Any]:
         work.finish(also, status="done", result={})
         raise
     reached(f"{operation.kind}.finish.before")
-    work.finish(also, status="done", result=result)
+    result = work.succeed(result, standing=operation.standing, also=also)
     reached(f"{operation.kind}.finish.after")
     return result
 

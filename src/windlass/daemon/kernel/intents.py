@@ -379,7 +379,8 @@ class Intents:
         set_aside.refuse_attached(writing, agents, ends=operation.ends)
         if any(step.needed(intent.data) for step in operation.steps):
             return intent
-        result = dict(operation.result(RunningIntent(self._context, intent, writing)))
+        work = RunningIntent(self._context, intent, writing)
+        result = {**operation.result(work), **operation.standing(work)}
         done = rows.change_intent(writing, key, status="done", result=result)
         running_intents.tell_end(writing, done)
         return done

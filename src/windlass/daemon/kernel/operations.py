@@ -48,8 +48,10 @@ class Operation(NamedTuple):
     done with them meanwhile. Of the agents that it `stops` no session fails by itself meanwhile:
     their intents say so in their data, for whoever sees one end. What only `ends` its agents is
     begun whatever else was set aside of them. What `moves` a branch is never set aside: it is
-    halted, and nothing else moves that branch before the person has decided. Results that older
-    releases kept say nothing of what is in `unsaid`: that is what they mean by it.
+    halted, and nothing else moves that branch before the person has decided. Its result says as
+    well how things are `standing`, asked in the transaction of its end: for a job that hears from
+    then on what becomes of them. Results that older releases kept say nothing of what is in
+    `unsaid`: that is what they mean by it.
     """
 
     kind: str
@@ -64,6 +66,7 @@ class Operation(NamedTuple):
     ends: bool = False
     moves: Callable[[Mapping[str, Any]], BranchMove | None] = lambda _: None
     unsaid: Mapping[str, Any] = MappingProxyType({})
+    standing: Callable[[RunningIntent], Mapping[str, Any]] = lambda _: {}
 
     def progress(self, intent: Intent) -> Progress:
         """Returns how far an intent is; raises where this release cannot know, or gives it up."""

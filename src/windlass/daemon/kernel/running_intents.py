@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -90,10 +90,30 @@ class RunningIntent:
 
     def finish(self, also: Callable[[Writing], Any] = lambda _: None, **ending: Any) -> None:
         """Records the ending, with its event and whatever belongs to it in one transaction."""
+        self._finish(also, lambda _: ending)
 
+    def succeed(
+        self,
+        result: Mapping[str, Any],
+        *,
+        standing: Callable[[RunningIntent], Mapping[str, Any]],
+        also: Callable[[Writing], Any] = lambda _: None,
+    ) -> dict[str, Any]:
+        """Records that it is done; returns its result, with how things stand by then."""
+
+        def ending(writing: Writing) -> dict[str, Any]:
+            in_the_end = RunningIntent(self.context, self.intent, writing)
+            return {"status": "done", "result": {**result, **standing(in_the_end)}}
+
+        self._finish(also, ending)
+        return self.intent.result or {}
+
+    def _finish(
+        self, also: Callable[[Writing], Any], ending: Callable[[Writing], dict[str, Any]]
+    ) -> None:
         def change(writing: Writing) -> Intent:
             also(writing)
-            over = self._changed(writing, **ending)
+            over = self._changed(writing, **ending(writing))
             tell_end(writing, over)
             return over
 

@@ -49,7 +49,8 @@ class RunEndings:
                 orders.SUBMIT,
                 (Step("propose", self._propose), Step("mark", self._mark_submitted)),
                 lambda _: [],
-                self._submitted,
+                lambda work: {"change": work.data["change"]},
+                standing=_standing,
             ),
             Operation(
                 orders.FINISH,
@@ -90,19 +91,6 @@ class RunEndings:
         told = RunSubmitted(task=data["task"], run=run, change=data["change"])
         work.with_next_record(lambda w: w.emit(told, repo=repo.id, subject=f"task:{told.task}"))
 
-    def _submitted(self, work: RunningIntent) -> dict[str, Any]:
-        """Where the change is by now: what became of it in between nobody else says."""
-        repo, name = RepoId(work.intent.repo), ChangeId(work.data["change"])
-        change: Change | None = work.read(partial(change_rows.find, repo=repo, change=name))
-        if change is None:
-            raise AssertionError(name)
-        return {
-            "change": change.id,
-            "state": change.state,
-            "why": change.why,
-            "commit": change.commit,
-        }
-
     def _withdraw(self, work: RunningIntent) -> None:
         """Takes the change of a task out of the queue that nobody wants any more."""
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
@@ -134,6 +122,15 @@ class RunEndings:
             task=data["task"], run=run, change=data["change"], marked=data["marked"], **ending
         )
         work.with_next_record(partial(_tell_end, repo=repo, over=over))
+
+
+def _standing(work: RunningIntent) -> dict[str, Any]:
+    """Where the change is by now: its run hears only of what becomes of it from then on."""
+    repo, name = RepoId(work.intent.repo), ChangeId(work.data["change"])
+    change: Change | None = work.read(partial(change_rows.find, repo=repo, change=name))
+    if change is None:
+        raise AssertionError(name)
+    return {"state": change.state, "why": change.why, "commit": change.commit}
 
 
 def _is_dropped(data: Mapping[str, Any]) -> bool:

@@ -52,7 +52,7 @@ class Schedules:
             driver=request.get("driver", "") or known.config.driver,
             mode="live" if request.get("live") else known.config.run.sessions,
             enabled=tuple(request.get("enabled", [])),
-            overrides=overrides.checked(request.get("overrides", {})),
+            overrides=overrides.read(request.get("overrides", [])),
         )
         ready = preflight.require(self._context, repo, state, known.whole())
         state, target = msgspec.structs.replace(state, only=ready.only), ready.gate.target.branch

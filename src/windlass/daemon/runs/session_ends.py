@@ -20,9 +20,10 @@ from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.runs import records, taken_back
+from windlass.daemon.runs import records, standstill, taken_back
 from windlass.daemon.runs.steps import run_of
 from windlass.store import rows
+from windlass.store.store import Writing
 
 _COMMIT = (
     "git add -A && {{ git diff --cached --quiet || {{ set --;"
@@ -45,16 +46,20 @@ class SessionEnds:
     def operations(self) -> tuple[Operation, ...]:
         """Between two sessions of a visit, and after its last one."""
         ends = (
-            Step("stop", self._stop),
+            Step("stop", self._stop, needed=_ends),
             Step("take back", self._take_back, needed=_takes_back),
             Step("commit", self._commit, needed=_commits),
         )
         return (
             Operation(
                 orders.ITERATE,
-                (*ends, Step("keep", self._keep_iteration)),
+                (
+                    Step("see", self._see),
+                    *ends,
+                    Step("keep", self._keep_iteration, needed=_ends),
+                ),
                 of_one_agent,
-                lambda work: {"iteration": work.data["iteration"]},
+                lambda work: {"waits": work.data["waits"]},
                 stops=of_one_agent,
             ),
             Operation(
@@ -65,6 +70,19 @@ class SessionEnds:
                 stops=of_one_agent,
             ),
         )
+
+    def _see(self, work: RunningIntent) -> None:
+        """Finds whether what the agent waits for begins its next turn."""
+        agent = self._live(work)
+
+        def change(writing: Writing) -> None:
+            waits = standstill.expects(writing.connection, agent)
+            if waits:
+                standstill.tell(writing, agent, task=work.data["task"], run=run_of(work))
+            work.keep_in(writing, waits=waits)
+
+        if "waits" not in work.data:
+            self._context.store.write(change)
 
     def _stop(self, work: RunningIntent) -> None:
         self._life.stop(self._live(work))
@@ -130,12 +148,16 @@ class SessionEnds:
         return still_live(self._context, Uid(work.data["uid"]))
 
 
+def _ends(data: Any) -> bool:
+    return not data.get("waits")
+
+
 def _takes_back(data: Any) -> bool:
-    return bool(data["readonly"] or data.get("back_to"))
+    return _ends(data) and bool(data["readonly"] or data.get("back_to"))
 
 
 def _commits(data: Any) -> bool:
-    return bool(data["commits"]) and not data["readonly"]
+    return _ends(data) and bool(data["commits"]) and not data["readonly"]
 
 
 def _visit(data: Any) -> str:

@@ -10,7 +10,6 @@ import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -29,7 +28,6 @@ from windlass.core.runs.part import Part
 from windlass.core.runs.prompts import Told
 from windlass.core.runs.task_copy import TaskCopy
 from windlass.core.shapes import convert
-from windlass.core.states import State
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.agents.spawn import ForRun, Spawns
@@ -43,7 +41,7 @@ from windlass.daemon.landing import tickets
 from windlass.daemon.launch import clones
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, records, step_roles, taken_back
+from windlass.daemon.runs import markers, records, standstill, step_roles, taken_back
 from windlass.git import workspaces
 from windlass.store import changes as change_rows
 from windlass.store import rows
@@ -52,8 +50,6 @@ from windlass.store.store import Writing
 
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
-_RESTS = (State.PAUSED, State.RATE_LIMITED, State.ASKING)
-"""States in which an agent waits for somebody, or for a limit to be over."""
 PLANS = ".windlass/plans"
 _LARGEST_PLAN = 256 << 10
 
@@ -108,9 +104,9 @@ class RunSteps:
                 orders.ASK,
                 (Step("say", self._say), Step("wake", self._wake_up)),
                 lambda _: [],
-                lambda work: {"uid": work.data["uid"]},
+                lambda work: {"uid": work.data["uid"], "waits": work.data.get("waits", False)},
             ),
-            Operation(orders.LOOK, (), lambda _: [], _rests),
+            Operation(orders.LOOK, (), lambda _: [], standstill.rests),
         )
 
     def _write_document(self, work: RunningIntent) -> None:
@@ -144,7 +140,7 @@ class RunSteps:
     def _stop_last(self, work: RunningIntent) -> None:
         """Ends what ran before; an agent that a person has paused is left as it is."""
         agent = self._live(work)
-        rests = work.data["again"] and agent.state in _RESTS
+        rests = work.data["again"] and agent.state in standstill.RESTS
         work.keep(was=agent.session, rests=rests, session=agent.session, tip="")
         if not rests and agent.session:
             self._life.stop(agent)
@@ -228,6 +224,7 @@ class RunSteps:
         work.with_next_record(lambda w: w.emit(begun, repo=agent.repo, agent=agent.uid))
 
     def _say(self, work: RunningIntent) -> None:
+        """Asks it to go on, unless what it waits for begins its next turn anyway."""
         agent = self._live(work)
         allowed = work.data["results"]
         texts = {
@@ -238,7 +235,12 @@ class RunSteps:
         text = texts[work.data["asks"]]
 
         def change(writing: Writing) -> None:
-            if "said_at" not in work.data:
+            if "said_at" in work.data or work.data.get("waits"):
+                return
+            if work.data["asks"] != "model" and standstill.expects(writing.connection, agent):
+                standstill.tell(writing, agent, task=work.data["task"], run=run_of(work))
+                work.keep_in(writing, waits=True)
+            else:
                 from_windlass.say(writing, agent, text, topic=f"run:{run_of(work)}")
                 work.keep_in(writing, said_at=writing.now)
 
@@ -252,11 +254,6 @@ class RunSteps:
 
     def _live(self, work: RunningIntent) -> Agent:
         return still_live(self._context, Uid(work.data["uid"]))
-
-
-def _rests(work: RunningIntent) -> dict[str, Any]:
-    agent = work.read(partial(rows.agent, uid=Uid(work.data["uid"])))
-    return {"rests": agent is not None and agent.state in _RESTS}
 
 
 def _plan(repo: Repo, task: str) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import sqlalchemy as sa
+
 from windlass.api.verbs import Caller
-from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest
+from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest, TaskRunView
 from windlass.core.board.tasks import PENDING, Task
 from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId
@@ -20,7 +22,7 @@ from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import markers, records, views
+from windlass.daemon.runs import markers, records, run_costs, views
 from windlass.project import boards
 from windlass.store import jobs as job_rows
 from windlass.store import rows
@@ -117,9 +119,8 @@ class Tasks:
         on_board = _on_board(repo, wanted)
         if on_board is None and job is None:
             raise NotFound(f"no task {printable_line(wanted)} on the board", "`wl board list`")
-        names = self._context.store.read(rows.names)
         copy = task_copy.of(on_board) if on_board is not None else None
-        shown = views.task_run(job, names) if job is not None else None
+        shown = self._context.store.read(partial(_shown_run, job=job)) if job is not None else None
         return {
             "task": copy.id if copy is not None else str(shown["task"] if shown else wanted),
             "title": copy.title if copy is not None else str(shown["title"] if shown else ""),
@@ -143,6 +144,12 @@ class Tasks:
             {"step": kept.label, "visit": kept.visit, "result": kept.result, "text": kept.text}
             for kept in records.reports(self._context, job.id)
         ]
+
+
+def _shown_run(connection: sa.Connection, *, job: Job) -> TaskRunView:
+    uid = views.uid_of(job)
+    costs = run_costs.of_agents(connection, [uid] if uid is not None else [])
+    return views.task_run(job, rows.names(connection), costs)
 
 
 def _lacking(repo: Repo, name: str) -> list[str]:

@@ -14,6 +14,7 @@ from windlass.core.events import (
     JobDone,
     RunBegun,
     RunEnded,
+    RunWaits,
     StepBegun,
     StepEnded,
     StepIterated,
@@ -27,10 +28,12 @@ from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.kernel import lookup, waits
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.runs import run_costs
+from windlass.daemon.runs.run_costs import RunCost
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, StepIterated, StepEnded, RunEnded, TaskUnmarked)
+_TOLD = (RunBegun, StepBegun, RunWaits, StepIterated, StepEnded, RunEnded, TaskUnmarked)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
@@ -98,6 +101,8 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
     for each in rows.listed(connection, repo=repo):
         if each.kind == run.KIND.name and each.created_at >= job.created_at:
             found[each.subject] = each
+    uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
+    costs = run_costs.of_agents(connection, uids)
     names = agent_rows.names(connection)
     return {
         "job": job.id,
@@ -106,7 +111,7 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "paused": state.paused,
         "problem": state.problem,
         "blocked": list((job.result or {}).get("blocked", [])),
-        "tasks": [task_run(each, names) for each in found.values()],
+        "tasks": [task_run(each, names, costs) for each in found.values()],
         "at": newest,
         "events": told,
     }
@@ -121,11 +126,17 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
     ]
 
 
-def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
+def uid_of(job: Job) -> Uid | None:
+    """The agent of a run, once it has one."""
+    return Uid(job.state["uid"]) if job.state.get("uid") else None
+
+
+def task_run(job: Job, names: Mapping[Uid, str], costs: Mapping[Uid, RunCost]) -> TaskRunView:
     """A run as faces see it."""
     state, over = convert(job.state, RunState), job.result or {}
     is_over = job.status != "open"
     doing = str(over.get("outcome", "failed")) if is_over else _STATES[state.stage]
+    cost = costs.get(Uid(state.uid), run_costs.NOTHING)
     error = (job.error or {}).get("message", "")
     return {
         "task": state.task.id,
@@ -137,17 +148,19 @@ def task_run(job: Job, names: Mapping[Uid, str]) -> TaskRunView:
         "agent": names.get(Uid(state.uid)),
         "step": state.label,
         "visit": state.visit if state.label else 0,
-        "visits": [_visit(visit) for visit in state.visits],
+        "visits": [_visit(visit, cost) for visit in state.visits],
         "change": state.change,
         "commit": str(over.get("commit", "")),
         "attempts": state.attempts,
-        "usd": None,
+        "usd": cost.whole.usd,
+        "notional_usd": cost.whole.notional_usd,
         "began_at": job.created_at,
         "ended_at": job.updated_at if is_over else None,
     }
 
 
-def _visit(visit: Visit) -> VisitView:
+def _visit(visit: Visit, cost: RunCost) -> VisitView:
+    spent = cost.visits.get((visit.label, visit.number), run_costs.Cost())
     return {
         "step": visit.label,
         "visit": visit.number,
@@ -157,4 +170,6 @@ def _visit(visit: Visit) -> VisitView:
         "sessions": visit.sessions,
         "iterations": visit.iterations,
         "exhausted": visit.exhausted,
+        "usd": spent.usd,
+        "notional_usd": spent.notional_usd,
     }

@@ -18,7 +18,7 @@ import msgspec
 
 from windlass import drivers
 from windlass.api.verbs import Caller
-from windlass.api.wire.spend import CostRow, CostsReply, CostsRequest
+from windlass.api.wire.spend import CostsReply, CostsRequest
 from windlass.core import ages, events, pricing, usage
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
@@ -30,8 +30,9 @@ from windlass.core.usage import CountedMessage, Usage
 from windlass.daemon.kernel import line_reader, lookup
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
-from windlass.daemon.spend import conversations
+from windlass.daemon.spend import conversations, cost_groups
 from windlass.daemon.spend.conversations import Flaw
+from windlass.daemon.spend.cost_groups import Groups
 from windlass.store import rows, spending
 from windlass.store.rows import Session
 from windlass.store.spending import Spent
@@ -44,7 +45,6 @@ MARK = "costs"
 OWN_PRICES = "pricing.json"
 _REMEMBERED = 4096
 """Compacting repeats the last answers of a conversation, never this many."""
-_NO_TASK = "(no task)"
 
 
 class ConversationSource(NamedTuple):
@@ -178,19 +178,20 @@ class Costs:
         by = request.get("by") or "agent"
         since = _since(request.get("since"), self._context.clock.now())
 
-        def read(connection: Any) -> tuple[list[Spent], list[Agent], dict[Uid, int]]:
+        def read(connection: Any) -> tuple[list[Spent], list[Agent], Groups, dict[Uid, int]]:
             live = rows.agents(connection, repo=repo)
             ended = rows.agents(connection, repo=repo, ended=True)
             spent = spending.spent(connection, repo=repo, since=since)
-            return spent, [*live, *ended], _refused(connection)
+            agents = [*live, *ended]
+            return spent, agents, Groups(connection, by, agents, repo), _refused(connection)
 
-        spent, agents, refused = self._context.store.read(read)
+        spent, agents, groups, refused = self._context.store.read(read)
         return {
             "by": by,
             "since": since,
             "repo": repo,
-            "rows": _grouped(spent, agents, by),
-            "total": _summed("total", spent),
+            "rows": cost_groups.rows_of(groups, spent),
+            "total": cost_groups.summed("total", spent),
             "refused": {agent.id: refused[agent.uid] for agent in agents if agent.uid in refused},
         }
 
@@ -385,55 +386,3 @@ def _since(text: str | None, now: float) -> str | None:
         raise UserError(
             f"{text!r} is no day and no duration", "write 2026-01-31, or 7d for a week ago"
         ) from None
-
-
-def _grouped(spent: list[Spent], agents: list[Agent], by: str) -> list[CostRow]:
-    known = {agent.uid: agent for agent in agents}
-    groups: dict[str, list[Spent]] = {}
-    if by == "agent":  # who is at work is shown even before it has spent anything
-        groups = {agent.uid: [] for agent in agents if agent.ended_at is None}
-    for row in spent:
-        groups.setdefault(_group(row, known, by), []).append(row)
-    shown: list[CostRow]
-    if by == "agent":
-        shown = [
-            {
-                **_summed(known[Uid(uid)].id, group),
-                "uid": uid,
-                "repo": known[Uid(uid)].repo,
-                "role": known[Uid(uid)].role,
-                "ended": known[Uid(uid)].ended_at is not None,
-            }
-            for uid, group in groups.items()
-        ]
-    else:
-        shown = [_summed(name, group) for name, group in groups.items()]
-    if by == "day":
-        return sorted(shown, key=lambda row: row["name"])
-    return sorted(shown, key=lambda row: (-row["usd"] - row["notional_usd"], row["name"]))
-
-
-def _group(row: Spent, known: Mapping[Uid, Agent], by: str) -> str:
-    match by:
-        case "day":
-            return row.day
-        case "model":
-            return row.model
-        case "role":
-            return known[row.agent].role
-        case "task":
-            return _NO_TASK  # there is no board yet that an agent could work for
-        case _:
-            return row.agent
-
-
-def _summed(name: str, spent: list[Spent]) -> CostRow:
-    return {
-        "name": name,
-        "input_tokens": sum(row.input_tokens for row in spent),
-        "output_tokens": sum(row.output_tokens for row in spent),
-        "cache_creation_input_tokens": sum(row.cache_creation_input_tokens for row in spent),
-        "cache_read_input_tokens": sum(row.cache_read_input_tokens for row in spent),
-        "usd": round(sum((row.cost for row in spent if not row.notional), 0.0), 6),
-        "notional_usd": round(sum((row.cost for row in spent if row.notional), 0.0), 6),
-    }

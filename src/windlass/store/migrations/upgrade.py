@@ -23,6 +23,7 @@ from windlass.store.migrations import (
     m010_jobs_and_verdicts,
     m011_changes,
     m012_runs,
+    m013_session_terms,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -39,6 +40,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m010_jobs_and_verdicts.migrate,
     m011_changes.migrate,
     m012_runs.migrate,
+    m013_session_terms.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""
