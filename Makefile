@@ -1,5 +1,5 @@
 # The two commands: `make demo` and `make test`. Both install what they need.
-.PHONY: demo test setup setup-dev check test-fast soak bench lock format reference clean
+.PHONY: demo test setup setup-dev check test-fast soak bench bench-scale lock format reference clean
 .DEFAULT_GOAL := help
 
 PY := .venv/bin/python
@@ -35,6 +35,9 @@ soak: setup-dev ## long chaos runs, boxed too
 
 bench: setup-dev ## the budgets, measured side by side
 	@$(PY) bench/run.py
+
+bench-scale: setup-dev ## big repositories, 200 agents and a year of history beside plain git
+	@$(PY) bench/scale/run.py
 
 format: setup-dev ## let the formatter have its way
 	@$(PY) -m ruff format .

@@ -78,14 +78,31 @@ def copies(path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("schema", EVERY)
-def test_a_store_killed_at_any_point_of_its_migration_opens_again_whole(
+def test_a_store_killed_at_any_point_of_its_next_migration_opens_again_whole(
     tmp_path: Path, victims: Victims, schema: int
 ) -> None:
+    """Each later one begins where its own schema's begins."""
+    kills(tmp_path, victims, schema, later=schema == 0)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("schema", EVERY)
+def test_a_store_killed_at_any_point_of_all_its_migrations_opens_again_whole(
+    tmp_path: Path, victims: Victims, schema: int
+) -> None:
+    kills(tmp_path, victims, schema, later=True)
+
+
+def kills(tmp_path: Path, victims: Victims, schema: int, *, later: bool) -> None:
+    """Kills a store at points of its way, `later` ones too, and opens what is left."""
     reference = tmp_path / "reference.db"
     old_stores.make(reference, schema)
     before = old_stores.contents(reference) if schema else {}
     points = list(dict.fromkeys(opened(reference)))
     assert len(points) > 3 * (SCHEMA - schema)
+    own = f"migration.{schema + 1:03}."
+    if not later:
+        points = [each for each in points if each.startswith(own) or "migration." not in each]
     meant = old_stores.statements(reference)
     for number, point in enumerate(points):
         path = tmp_path / str(number) / "windlass.db"

@@ -386,3 +386,7 @@ def test_the_roles_that_there_are_are_listed_once(
     said = [problem["remedy"] for problem in problems]
     assert ["software-engineer" in remedy for remedy in said] == [True, False, False]
     assert all("roles/who" in remedy for remedy in said)
+    (tmp_path / ".windlass").mkdir()
+    (tmp_path / ".windlass" / "config.toml").write_text("[roles.who1]\nturns = 3\n")
+    problems = data(capsys, "pipeline", "validate", "p.json", code=3)["problems"]
+    assert [problem["path"] for problem in problems] == ["$.steps[0].agent", "$.steps[2].agent"]

@@ -9,6 +9,7 @@ import pytest
 import sqlalchemy as sa
 from tests.support.contexts import REPO, Turned, lent
 
+from windlass.core.ids import Uid
 from windlass.store import rows
 
 QUESTIONS: dict[str, Callable[[sa.Connection], Any]] = {
@@ -17,6 +18,8 @@ QUESTIONS: dict[str, Callable[[sa.Connection], Any]] = {
     "open sessions": rows.open_sessions,
     "observations": rows.all_observations,
     "open intents": rows.open_intents,
+    "the last of a kind": lambda connection: rows.events(connection, kind="store.replaced", last=1),
+    "names": lambda connection: rows.names(connection, (Uid("fox"), Uid("owl"))),
 }
 
 

@@ -24,7 +24,7 @@ from tests.support.ticks import Tick, tick
 
 from windlass.core.errors import ConfigError, Unavailable
 from windlass.core.events import IntentFailed, RepoAdded
-from windlass.core.ids import Uid
+from windlass.core.ids import RepoId, Uid
 from windlass.store import rows, tables
 from windlass.store.store import Event, Store, Writing
 
@@ -304,6 +304,20 @@ def test_the_newest_session_is_that_of_the_highest_number_and_a_live_agents_alon
     assert [session and session.number for session in newest] == [10, 1, None]
     live = store.read(lambda c: [rows.live_session(c, Uid(n)) for n in ("fox", "owl", "new", "x")])
     assert [newest and newest[1].number for newest in live] == [10, None, None, None]
+
+
+def test_of_several_who_ended_the_one_that_came_last_is_meant(store: Store) -> None:
+    def add(writing: Writing) -> None:
+        whole_rows.add_repo(writing, "0" * 8)
+        for uid, ended in (("first", 9.0), ("later", 3.0), ("alive", None)):
+            whole_rows.put_agent(writing, an_agent(uid, id="owl", ended_at=ended))
+
+    store.write(add)
+    found = store.read(lambda c: rows.last_ended(c, "owl", repo=None))
+    assert found is not None
+    assert found.uid == "later"
+    assert store.read(lambda c: rows.last_ended(c, "owl", repo=RepoId("1" * 8))) is None
+    assert store.read(lambda c: rows.last_ended(c, "ow", repo=None)) is None
 
 
 def test_a_session_runs_from_its_start_to_its_end() -> None:

@@ -41,11 +41,13 @@ def validate(call: Call) -> int:
 
 
 def _unknown_names(read: BoardFile) -> list[Problem]:
-    from windlass.project import pipelines, step_roles  # noqa: PLC0415 - the order needs neither
+    from windlass.api import places  # noqa: PLC0415 - the order needs none of these
+    from windlass.project import configuration, pipelines, step_roles  # noqa: PLC0415
 
+    known = {*step_roles.names(read.folder), *configuration.roles(read.folder, places.home())}
     return checks.unknown_names(
         read.board,
-        is_role=frozenset(step_roles.names(read.folder)).__contains__,
+        is_role=known.__contains__,
         is_pipeline=cache(lambda name: pipelines.is_there(name, read.folder)),
     )
 

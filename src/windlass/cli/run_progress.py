@@ -59,6 +59,10 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
             at = f" as {event['commit'][:10]}" if event.get("commit") else ""
             why = f": {printable_line(event['why'])}" if event.get("why") else ""
             call.tell(f"{task}  {outcome}{at}{why}")
+        case "task.postponed":
+            call.tell(f"{task}  waits: {printable_line(event['why'])}")
+        case "board.held":
+            call.tell(f"no more is begun for now: {printable_line(event['why'])}")
         case "task.unmarked":
             why = printable_line(event["why"])
             call.tell(f"{task}  could not be marked [{event['marker']}]: {why}")
@@ -72,6 +76,7 @@ def _line(seen: dict[str, Any]) -> str:
     bar = "█" * filled + "·" * (_BAR - filled)
     doing = [_doing(task) for task in tasks if not task["is_over"]]
     problem = f"  {printable_line(seen['problem'])}" if seen["problem"] else ""
+    problem = f"  held: {printable_line(seen['held'])}" if seen["held"] else problem
     problem = "  paused: wl resume run" if seen["paused"] else problem
     return f"{bar} {over}/{len(tasks)}  {'  '.join(doing)}{problem}"
 

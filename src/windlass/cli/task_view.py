@@ -49,8 +49,11 @@ def say(call: Call, task: dict[str, Any]) -> None:
     marker = task["marker"]
     board = "not on the board" if marker is None else f"[{marker}] {MARKERS[marker]}"
     call.say(f"{name}  {printable_line(task['title'])}  ({board})")
-    if run is None:
+    if task["waits"]:
+        call.say(f"  waits    {printable_line(task['waits'])}")
+    elif run is None:
         call.say("  nobody has worked on it: wl run begins what is ready")
+    if run is None:
         return
     state = call.paint(run["state"], colour(run["state"]))
     by = f", by {printable_line(run['agent'])}" if run["agent"] else ""

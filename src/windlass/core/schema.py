@@ -1,3 +1,3 @@
 """The number of the newest migration, for those who must know it without opening a database."""
 
-SCHEMA = 13
+SCHEMA = 14

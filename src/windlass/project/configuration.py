@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from windlass.core import toml_text
-from windlass.core.errors import ConfigError
+from windlass.core.errors import ConfigError, WindlassError
 from windlass.core.printable import printable_line
 from windlass.core.toml_text import NotToml
 from windlass.project import folder
@@ -30,6 +30,15 @@ def pipeline(windlass: str, home: str) -> str:
         if named:
             return named
     return ""
+
+
+def roles(windlass: str, home: str) -> set[str]:
+    """The roles of which configuration says anything; a file that cannot be read says nothing."""
+    try:
+        said = [table.get("roles") for _, table in _tables(windlass, home)]
+    except WindlassError:
+        return set()
+    return {name for roles in said if isinstance(roles, Mapping) for name in roles}
 
 
 class Said(NamedTuple):

@@ -92,6 +92,8 @@ class _Kept(msgspec.Struct, frozen=True, kw_only=True):
     session: int
 
 
+_KEPT_BY_KIND = sa.text("events.kind NOT LIKE 'hook.%'")
+"""What the index of kinds says of itself, in its own words: else it is not used."""
 _REMOVED = "#forgotten-"
 """Behind the git folder of a repository that was removed: the folder is free to be added again."""
 
@@ -140,6 +142,17 @@ def agents(
     if repo is not None:
         query = query.where(t.agents.c.repo == repo)
     return records.every(Agent, connection, query)
+
+
+def last_ended(connection: sa.Connection, called: str, *, repo: RepoId | None) -> Agent | None:
+    """The ended agent of that id that was added last, in one repository or in all."""
+    c = t.agents.c
+    query = sa.select(t.agents).where(c.id == called, c.ended_at.is_not(None))
+    if repo is not None:
+        query = query.where(c.repo == repo)
+    newest = records.as_added(connection, t.agents, c.created_at).desc()
+    found = records.every(Agent, connection, query.order_by(newest, c.id.desc()).limit(1))
+    return found[0] if found else None
 
 
 def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
@@ -256,11 +269,11 @@ def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
     return by_agent
 
 
-def names(connection: sa.Connection) -> dict[Uid, str]:
-    """What each agent, live or ended, is called."""
-    return {
-        Uid(uid): name for uid, name in connection.execute(sa.select(t.agents.c.uid, t.agents.c.id))
-    }
+def names(connection: sa.Connection, of: Iterable[Uid]) -> dict[Uid, str]:
+    """What these agents, live or ended, are called."""
+    columns = sa.select(t.agents.c.uid, t.agents.c.id)
+    query = columns.where(t.agents.c.uid.in_(sorted(set(of))))
+    return {Uid(uid): name for uid, name in connection.execute(query)}
 
 
 def _observation(row: sa.Row[Any]) -> Observation:
@@ -402,6 +415,8 @@ def events(
     for column, wanted in asked:
         if wanted is not None:
             query = query.where(column == wanted)
+    if kind is not None and not kind.startswith(log_kinds.HOOKS):
+        query = query.where(_KEPT_BY_KIND)
     if last is None:
         return records.every(Event, connection, query.order_by(c.id).limit(limit))
     return records.every(Event, connection, query.order_by(c.id.desc()).limit(last))[::-1]

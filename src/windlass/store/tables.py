@@ -227,6 +227,10 @@ _partial_index(
     events,
     "CREATE INDEX events_of_a_subject ON events (subject, id) WHERE subject IS NOT NULL",
 )
+_partial_index(
+    events,
+    "CREATE INDEX events_of_a_kind ON events (kind, agent, id) WHERE kind NOT LIKE 'hook.%'",
+)
 
 intents = sa.Table(
     "intents",

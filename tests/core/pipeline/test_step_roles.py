@@ -10,6 +10,7 @@ import pytest
 from windlass.core import roles
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import ConfigError
+from windlass.core.ids import RoleName
 from windlass.core.pipeline import engine, step_roles, steps
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline, Step
@@ -24,7 +25,7 @@ def shipped(name: str) -> RoleFile:
 
 def defined(name: str, text: str = "", **configured: Any) -> StepRole:
     return step_roles.define(
-        name,
+        RoleName(name),
         shipped=shipped(name) if name in STEPS else None,
         file=roles.parse(text, origin="own") if text else None,
         configured=RoleSettings(**configured),
@@ -80,6 +81,7 @@ def test_the_configuration_goes_before_the_repositorys_file_and_that_before_ours
     assert (role.turns, role.iterations, role.mode, role.timeout) == (9, 8, "live", 3600)
     assert role.readonly, "a repository's file takes away and never gives"
     assert not defined("security-audit", readonly=False).readonly
+    assert defined("reviewer", "---\nreadonly: true\n---\n", readonly=False).readonly
     assert role.mappings["FIX"].jump == "self"
     assert role.mappings["PASS"].jump == "next"
 

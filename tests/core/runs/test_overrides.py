@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from windlass.core.config import Config
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import UserError
+from windlass.core.ids import RoleName
 from windlass.core.runs import overrides
 
 
@@ -22,8 +24,8 @@ def test_variables_are_about_the_role_that_they_name_and_go_before_its_configura
         "SECURITY_AUDIT": {"turns": 30, "supervisor_interval": 0},
         "WORKER": {"iterations": 4},
     }
-    configured = RoleSettings(turns=7, iterations=8)
-    audit = overrides.applied(configured, "security-audit", said)
+    configured = Config(roles={RoleName("security-audit"): RoleSettings(turns=7, iterations=8)})
+    audit = overrides.applied(configured, "security-audit", said).roles[RoleName("security-audit")]
     assert (audit.turns, audit.iterations) == (30, 8)
     assert overrides.applied(configured, "docs", said) == configured
 

@@ -17,7 +17,7 @@ from windlass.core.roles import Role
 from windlass.daemon.gate.checks import Checks, Slots
 from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.jobs.ledger import Jobs
-from windlass.daemon.kernel import role_files, settings
+from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.launch import instructions
@@ -27,6 +27,7 @@ from windlass.daemon.setup.init import Inits
 from windlass.daemon.setup.repositories import Repositories
 from windlass.daemon.setup.trust import ProjectTrust
 from windlass.daemon.views import roles as views
+from windlass.project import role_files
 from windlass.store import rows
 
 REVIEWER = RoleName("reviewer")

@@ -12,9 +12,9 @@ from tests.support.contexts import REPO
 
 from windlass.core.errors import ConfigError
 from windlass.core.roles import MANAGER, WORKER
-from windlass.daemon.kernel import role_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import instructions
+from windlass.project import role_files
 from windlass.store import rows
 
 

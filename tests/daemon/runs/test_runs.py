@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.daemon.runs.run_ground import BOARD, RunGround
 from tests.support.workshop import git
 
 from windlass.core.errors import ConfigError, Conflict, NotFound, WindlassError
+from windlass.core.runs.run_state import RunState
+from windlass.core.shapes import convert
+from windlass.daemon.launch.session_request import first_words
+from windlass.store import jobs as rows
+from windlass.store import rows as agent_rows
 
 PASSED = "<report>It is there.</report>\n<result>PASS</result>"
 
@@ -43,7 +50,8 @@ def test_a_step_is_told_its_task_and_its_report_is_kept(board: RunGround) -> Non
     assert (env["WINDLASS_TASK"], env["WINDLASS_STEP"]) == ("API-1", "execution")
     board.commit(agent, {"more.py": "more = 1\n"})
     board.speak("api-1", PASSED)
-    assert board.files("API-1") == ["execution.1/report.md", "execution.1/result.json"]
+    kept = ["execution.1/prompt.md", "execution.1/report.md", "execution.1/result.json"]
+    assert board.files("API-1") == kept
 
 
 def test_a_step_without_a_result_is_asked_once_more_and_is_unknown_then(board: RunGround) -> None:
@@ -411,3 +419,37 @@ def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
     board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
     board.speak("api-1", PASSED)
     assert board.markers()["API-1"] == "x"
+
+
+def test_a_role_that_stands_in_the_configuration_alone_says_how_its_steps_run(
+    board: RunGround,
+) -> None:
+    """As one that has a file does."""
+    said = "[roles.digger]\nmode = 'loop'\niterations = 3\ntimeout = 70\nreadonly = true\n"
+    config = board.workshop.context.folders.home / "config.toml"
+    config.write_text(config.read_text() + said)
+    board.pipeline([{"id": "execution", "agent": "digger"}])
+    board.run(tasks=["API-1"])
+    jobs = board.workshop.context.store.read(lambda c: rows.listed(c, status="open"))
+    (state,) = (convert(job.state, RunState) for job in jobs if job.kind == "run")
+    role = state.role
+    assert (role.name, role.mode, role.iterations, role.timeout) == ("digger", "loop", 3, 70)
+    assert role.readonly
+    assert board.agent("api-1").readonly
+
+
+def test_what_a_visit_is_told_lies_in_a_file_of_its_run(board: RunGround) -> None:
+    """The row of its session says where; one of an older release has it itself."""
+    board.run(tasks=["API-1"])
+    agent, context = board.agent("api-1"), board.workshop.context
+    session = context.store.read(lambda c: agent_rows.session(c, agent.uid, agent.session))
+    assert session is not None
+    part = session.part
+    assert part is not None
+    assert part.prompt == ""
+    told = (context.folders.run(part.run) / part.prompt_file).read_text()
+    assert json.dumps(told)[1:-1] in board.workshop.session(agent).received.decode()
+    assert first_words(context, agent, session) == told
+    older = msgspec.structs.replace(part, prompt_file="", prompt="Begin.")
+    before = msgspec.structs.replace(session, part=older)
+    assert first_words(context, agent, before) == "Begin."

@@ -9,9 +9,10 @@ import pytest
 
 from windlass.api.wire.setup import ProbeView
 from windlass.core.ids import Uid
-from windlass.daemon.kernel import role_files, settings
+from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.setup import disk_kinds, doctor
+from windlass.project import role_files
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from windlass.core.config import Config, LandingSettings, confinement, role_tool
 from windlass.core.config_layers import Usable
 from windlass.core.errors import ConfigError, Conflict, NotFound, UserError, WindlassError
 from windlass.core.ids import RoleName
-from windlass.daemon.kernel import accepted_lines, project_file, role_files, settings
+from windlass.daemon.kernel import accepted_lines, project_file, settings
+from windlass.project import role_files
 
 WORKER = RoleName("worker")
 HOSTILE = """

@@ -91,6 +91,10 @@ class RunsReply(TypedDict):
     workers: int
     paused: bool
     problem: str
+    held: str
+    """Why no more is begun for now, where that passes by itself."""
+    postponed: dict[str, str]
+    """Why each task waits for which a worker is free."""
     blocked: list[str]
     tasks: list[TaskRunView]
     at: int
@@ -123,6 +127,8 @@ class TaskReply(TypedDict):
     """What stands in its box; None where the board does not have it any more."""
     document: str
     run: TaskRunView | None
+    waits: str
+    """Why it is not begun, though it could be; nothing where nobody has it worked on."""
     reports: list[ReportView]
 
 

@@ -173,7 +173,8 @@ def _validate(call: Call) -> int:
     except ConfigError as error:
         problems = [Problem("$", error.message, error.hint)]
     else:
-        problems = spec.check(value, roles=step_roles.names(windlass))[1]
+        known = {*step_roles.names(windlass), *configuration.roles(windlass, places.home())}
+        problems = spec.check(value, roles=known)[1]
         problems += step_roles.problems(value, windlass)
     errors = sum(problem.level == "error" for problem in problems)
     call.data(

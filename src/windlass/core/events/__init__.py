@@ -113,6 +113,7 @@ from windlass.core.events.repositories import (
     StoreReplaced,
 )
 from windlass.core.events.runs import (
+    BoardHeld,
     RunBegun,
     RunEnded,
     RunSubmitted,
@@ -122,6 +123,7 @@ from windlass.core.events.runs import (
     StepBegun,
     StepEnded,
     StepIterated,
+    TaskPostponed,
     TaskUnmarked,
 )
 from windlass.core.events.sessions import (
@@ -180,6 +182,7 @@ __all__ = [
     "AgentTakenIn",
     "AgentUnreadable",
     "AgentUnsound",
+    "BoardHeld",
     "BranchMoved",
     "BranchStuck",
     "BudgetExceeded",
@@ -249,6 +252,7 @@ __all__ = [
     "StepEnded",
     "StepIterated",
     "StoreReplaced",
+    "TaskPostponed",
     "TaskUnmarked",
     "TeardownFailed",
     "TrashEmptied",

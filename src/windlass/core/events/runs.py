@@ -81,6 +81,19 @@ class RunSubmitted(EventData, kind="run.submitted"):
     change: str
 
 
+class TaskPostponed(EventData, kind="task.postponed"):
+    """A task for which a worker is free waits for another one that works on the same."""
+
+    task: str
+    why: str
+
+
+class BoardHeld(EventData, kind="board.held"):
+    """No more tasks of a board are begun for now: money, a usage window, memory or disk."""
+
+    why: str
+
+
 class TaskUnmarked(EventData, kind="task.unmarked"):
     """A marker that a task was to get is not on the board."""
 

@@ -12,6 +12,7 @@ from windlass.core.board import parser
 from windlass.core.board.board import text_of
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import ConfigError
+from windlass.core.ids import RoleName
 from windlass.core.migration import boards, fallbacks
 from windlass.core.migration.fallbacks import Fallbacks
 from windlass.core.migration.findings import Files, Findings, flat, table
@@ -194,7 +195,7 @@ def _mappings(found: Findings, role: str, value: Mapping[str, Any], where: str) 
     text = "\n".join(["---", *lines, "---", ""]).encode()
     try:
         file = roles.parse(text.decode(), origin=where)
-        step_roles.define(role, shipped=None, file=file, configured=RoleSettings())
+        step_roles.define(RoleName(role), shipped=None, file=file, configured=RoleSettings())
     except ConfigError as error:
         found.leave(f"{where}.result_mappings", f"{error.message}; {error.hint}")
         return

@@ -13,9 +13,11 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
 
+from windlass.core import roles
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import ConfigError
 from windlass.core.front_matter import Value
+from windlass.core.ids import RoleName
 from windlass.core.pipeline.steps import (
     ABORT,
     DEFAULT_JUMPS,
@@ -71,32 +73,29 @@ class StepRole(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def define(
-    name: str,
+    name: RoleName,
     *,
     shipped: RoleFile | None,
-    file: RoleFile | None,
     configured: RoleSettings,
+    file: RoleFile | None,
     at_step: Mapping[str, Any] = MappingProxyType({}),
 ) -> StepRole:
     """What a role is to steps, by all that is said about it.
 
-    What the pipeline says `at_step` goes before the files, and after the configuration.
+    What it may do is what that means of any of its agents. What the pipeline says `at_step` goes
+    before the files, and after the configuration.
     """
+    role, _ = roles.define(name, shipped=shipped, configured=configured, file=file)
     said: dict[str, Any] = {}
-    about, readonly = "", False
     for source in (shipped, file):
         if source is not None:
             said |= _said(name, source.step)
-            about = source.description or about
-            readonly = readonly or bool(source.readonly)
     said |= _said(name, _of_step(name, at_step))
     for key in ("mode", "iterations", "turns", "timeout", "supervisor_interval", "model"):
         if (value := getattr(configured, key)) not in ("", None):
             said[key] = value
-    if configured.readonly is not None:
-        readonly = configured.readonly
     mappings = {**MAPPINGS, **{key: said.pop(key) for key in RESULTS if key in said}}
-    return StepRole(name=name, about=about, readonly=readonly, mappings=mappings, **said)
+    return StepRole(name=name, about=role.about, readonly=role.readonly, mappings=mappings, **said)
 
 
 def _of_step(name: str, config: Mapping[str, Any]) -> dict[str, Value]:

@@ -87,6 +87,7 @@ def _beginning(state: RunState) -> dict[str, Any]:
     is_live = role.mode == "live" or state.mode == "live"
     return {
         "again": state.sessions > 0 and not state.anew,
+        "began_at": state.began_at,
         "change": state.change if state.ticket else "",
         "loop": msgspec.to_builtins(state.loop),
         "iterations": loops.most(state.role),

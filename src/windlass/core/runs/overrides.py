@@ -12,8 +12,10 @@ from typing import TypeAlias
 
 import msgspec
 
+from windlass.core.config import Config
 from windlass.core.config_roles import RoleSettings
 from windlass.core.errors import UserError
+from windlass.core.ids import RoleName
 from windlass.core.printable import printable_line
 
 Overrides: TypeAlias = dict[str, dict[str, int]]
@@ -46,10 +48,14 @@ def read(variables: Iterable[str]) -> Overrides:
     return found
 
 
-def applied(configured: RoleSettings, role: str, overrides: Overrides) -> RoleSettings:
-    """The settings of a role with what the environment says of it."""
-    said = overrides.get(role.upper().replace("-", "_"), {})
-    return msgspec.structs.replace(configured, **said)
+def applied(config: Config, role: str, overrides: Overrides) -> Config:
+    """The configuration with what the environment says of a role."""
+    said = overrides.get(role.upper().replace("-", "_"))
+    if not said:
+        return config
+    name = RoleName(role)
+    own = msgspec.structs.replace(config.roles.get(name, RoleSettings()), **said)
+    return msgspec.structs.replace(config, roles={**config.roles, name: own})
 
 
 def _number(name: str, text: str, setting: str) -> int:

@@ -29,8 +29,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """How many turns a headless session may take; 0 is as many as it likes."""
     tip: str = ""
     """Where the branch was when it began."""
+    prompt_file: str = ""
+    """What it is told first: a file in the folder of its run."""
     prompt: str = ""
-    """What it is told first."""
+    """The same, as older releases kept it."""
     resumes: bool = False
     """Whether an earlier session began that conversation."""
 

@@ -33,6 +33,14 @@ RUN = "run"
 SUBJECT = "board"
 
 
+class Postponed(msgspec.Struct, frozen=True):
+    """Why a task is put off, and since when."""
+
+    why: str
+    """Nothing while no worker is free, so that nobody asks whether others are in its way."""
+    since: float
+
+
 class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     """Where the work on a board stands."""
 
@@ -58,6 +66,10 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     failures: int = 0
     problem: str = ""
     """Why the last round could begin nothing."""
+    postponed: dict[str, Postponed] = {}
+    """Ready tasks that wait for others that are at work."""
+    held: str = ""
+    """Why nothing more is begun for now; it passes by itself."""
 
     @property
     def settled(self) -> tuple[str, ...]:
@@ -125,6 +137,7 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
     result = news.data["result"]
     failures = state.failures + 1 if result.get("is_broken") else 0
     state = _with(state, waits=result["waits"], problem=result["problem"], failures=failures)
+    state = _with(state, held=result["held"], postponed=_postponed(state, result, news.at))
     if state.paused:
         return Decision(begun(_with(state, again=False)))
     if state.again:
@@ -136,6 +149,16 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
         return Decision(begun(state), wake_at=news.at + PERIOD)
     over = {"outcome": "over", "ended": state.ended, "problem": state.problem}
     return Decision(begun(state), result={**over, "blocked": result["blocked"]})
+
+
+def _postponed(state: ScheduleState, result: dict[str, Any], at: float) -> dict[str, Postponed]:
+    """Those that are put off now; who was before has been since then, until it is begun."""
+    known, now = state.postponed, result["postponed"]
+    waiting = {name: "" for name in known if name in result["waits"]}
+    return {
+        name: Postponed(why, known[name].since if name in known else at)
+        for name, why in {**waiting, **now}.items()
+    }
 
 
 KIND = JobKind(

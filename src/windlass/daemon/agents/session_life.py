@@ -121,7 +121,10 @@ class SessionLife:
             below = self._context.folders.agent(agent.uid)
             conversation = driver.transcript(request)
             if request.resume and not _is_begun(driver.dialect, conversation, below=below):
-                request = _anew(self._context, agent, session, request)
+                request = _anew(self._context, agent, request)
+            if not request.resume:
+                words = first_words(self._context, agent, session)
+                request = msgspec.structs.replace(request, prompt=words)
             launch = driver.launch(request)
             remarks = launch.remarks
             pays = driver.credential(request)
@@ -211,9 +214,7 @@ def _is_begun(dialect: Dialect, transcript: str, *, below: Path) -> bool:
     return len(begins) == _BEGINNING or any(map(dialect.is_message, begins.splitlines()))
 
 
-def _anew(
-    context: Context, agent: Agent, session: Session, request: SessionRequest
-) -> SessionRequest:
+def _anew(context: Context, agent: Agent, request: SessionRequest) -> SessionRequest:
     """Has a conversation start once more, under an id that nothing was kept under yet."""
     new = str(uuid.uuid4())
     lost = drivers.get(agent.driver).transcript(request)
@@ -224,9 +225,7 @@ def _anew(
         writing.emit(event, repo=agent.repo, agent=agent.uid)
 
     context.store.write(change)
-    return msgspec.structs.replace(
-        request, resume=False, prompt=first_words(agent, session), session_id=new
-    )
+    return msgspec.structs.replace(request, resume=False, session_id=new)
 
 
 def _begun(connection: sa.Connection, agent: Agent) -> Session:

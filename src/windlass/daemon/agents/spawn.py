@@ -32,7 +32,7 @@ from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.gate import gates, green
 from windlass.daemon.gate.agent_layers import AgentLayers
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.kernel import lookup, repos, role_files, settings
+from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
@@ -52,6 +52,7 @@ from windlass.daemon.policy import grants
 from windlass.daemon.spend import budgets, windows
 from windlass.git import carried as carry
 from windlass.git import repository, submodules, versions, workspaces
+from windlass.project import role_files
 from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing

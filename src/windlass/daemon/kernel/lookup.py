@@ -99,8 +99,7 @@ def agent(context: Context, scope: Scope, wanted: str | None) -> Agent:
 
 def ended(context: Context, scope: Scope, wanted: str) -> Agent | None:
     """The newest ended agent of exactly that id."""
-    past = context.store.read(lambda c: rows.agents(c, repo=scope.repo_id, ended=True))
-    return next((a for a in reversed(past) if a.id == wanted), None)
+    return context.store.read(lambda c: rows.last_ended(c, wanted, repo=scope.repo_id))
 
 
 def any_agent(context: Context, scope: Scope, wanted: str | None) -> Agent:

@@ -12,9 +12,10 @@ from windlass.core.events import PromptIncomplete
 from windlass.core.ids import RoleName
 from windlass.core.prompts import Situation
 from windlass.core.roles import EVERYBODY, RoleFile
-from windlass.daemon.kernel import repos, role_files, settings, untrusted_files
+from windlass.daemon.kernel import repos, settings, untrusted_files
 from windlass.daemon.kernel.context import Context
 from windlass.drivers import files
+from windlass.project import role_files
 from windlass.store import rows
 
 

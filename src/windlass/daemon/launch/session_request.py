@@ -101,13 +101,24 @@ def _most_turns(agent: Agent, session: Session) -> int | None:
     return min((most for most in (agent.limits.turns, of_step) if most), default=None)
 
 
-def first_words(agent: Agent, session: Session) -> str:
+def first_words(context: Context, agent: Agent, session: Session) -> str:
     """What a conversation begins with: the agent's goal, or what a run wants of this session."""
-    return session.part.prompt if session.part is not None else agent.goal
+    part = session.part
+    if part is None:
+        return agent.goal
+    if not part.prompt_file:
+        return part.prompt
+    try:
+        return (context.folders.run(part.run) / part.prompt_file).read_text("utf-8")
+    except FileNotFoundError:
+        return agent.goal  # its run is over since long, and retention has taken what that left
 
 
 def session_request(context: Context, agent: Agent, session: Session) -> SessionRequest:
-    """Everything that a driver needs to know to start or find a session."""
+    """Everything that a driver needs to know of a session but for its first words.
+
+    Those are read when it is started: a run's are in a file.
+    """
     resume = session.number > 1 if session.part is None else session.part.resumes
     sockets = context.folders.sockets(agent.uid)
     repo = repos.by_id(context, agent.repo).root
@@ -120,7 +131,6 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         mode=agent.mode,
         hooks=_hooks(context, agent, session),
         rewake=_rewake(context, agent, session),
-        prompt=None if resume else first_words(agent, session),
         resume=resume,
         system_prompt_file=str(context.folders.instructions(agent.uid)),
         model=agent.model,

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from windlass.core.crew import Agent
 from windlass.core.errors import NotFound, UserError
-from windlass.daemon.kernel import lookup, role_files, settings
+from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail import receipts
 from windlass.daemon.mail.receipts import PERSON, Party
+from windlass.project import role_files
 
 _PERSON = ("user", "user-claude")
 _MOST = 500

@@ -11,9 +11,10 @@ from windlass.core import agents_json, roles
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
 from windlass.core.policy import tool_calls
-from windlass.daemon.kernel import lookup, repos, role_files, settings
+from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy import decisions, grants
+from windlass.project import role_files
 
 
 class Explanations:

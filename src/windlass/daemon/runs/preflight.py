@@ -21,12 +21,11 @@ from windlass.core.roles import USUAL
 from windlass.core.runs.schedule import ScheduleState
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
-from windlass.daemon.kernel import role_files
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
 from windlass.daemon.runs import markers, run_roles
 from windlass.daemon.spend import budgets
-from windlass.project import boards, pipelines
+from windlass.project import boards, pipelines, role_files
 from windlass.project.boards import BoardFile
 from windlass.store.rows import Repo
 

@@ -15,7 +15,7 @@ from windlass.daemon.kernel.context import Context
 
 DOCUMENT = "prd.md"
 """The task, as all steps of a run read it."""
-_REPORT, _RESULT = "report.md", "result.json"
+_PROMPT, _REPORT, _RESULT = "prompt.md", "report.md", "result.json"
 
 
 def keep_document(context: Context, run: JobId, text: str) -> None:
@@ -30,11 +30,26 @@ def document(context: Context, run: JobId) -> str:
     return (context.folders.run(run) / DOCUMENT).read_text("utf-8")
 
 
+def of_visit(label: str, number: int, *, began_at: float) -> str:
+    """The folder of a visit in that of its run; no other visit has it."""
+    return f"{label.replace(':', '-')}.{number}.{int(began_at * 1000)}"
+
+
+def keep_prompt(
+    context: Context, run: JobId, visit: str, text: str, *, iteration: int = 1, duty: Duty = "work"
+) -> str:
+    """Keeps what a session of a visit is told first; returns which file of its run that is."""
+    first = iteration == 1 and duty == "work"
+    name = _PROMPT if first else f"{_of_session(iteration, duty)}.{_PROMPT}"
+    whole_file.replace(_made(context, run, visit) / name, text.encode("utf-8", "replace"))
+    return f"{visit}/{name}"
+
+
 def keep_visit(
     context: Context, run: JobId, visit: str, *, report: str, result: dict[str, Any]
 ) -> None:
-    """Keeps what a visit came to, in a folder that no other visit has."""
-    place = _folder(context, run, visit)
+    """Keeps what a visit came to."""
+    place = _made(context, run, visit)
     whole_file.replace(place / _REPORT, report.encode("utf-8", "replace"))
     whole_file.replace(place / _RESULT, json.dumps(result, indent=1).encode())
 
@@ -43,19 +58,23 @@ def keep_iteration(
     context: Context, run: JobId, visit: str, *, iteration: int, duty: Duty, said: str
 ) -> None:
     """Keeps what a session said last that another one of its visit follows."""
-    name = f"{iteration}.md" if duty == "work" else f"{iteration}.{duty}.md"
-    whole_file.replace(_folder(context, run, visit) / name, said.encode("utf-8", "replace"))
-
-
-def _folder(context: Context, run: JobId, visit: str) -> Path:
-    place = context.folders.run(run) / visit
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return place
+    name = f"{_of_session(iteration, duty)}.md"
+    whole_file.replace(_made(context, run, visit) / name, said.encode("utf-8", "replace"))
 
 
 def reports(context: Context, run: JobId) -> list[StepReport]:
     """What the visits of a run reported, in their order."""
     return list(_read(sorted(context.folders.run(run).glob(f"*/{_RESULT}"), key=_epoch)))
+
+
+def _of_session(iteration: int, duty: Duty) -> str:
+    return str(iteration) if duty == "work" else f"{iteration}.{duty}"
+
+
+def _made(context: Context, run: JobId, visit: str) -> Path:
+    place = context.folders.run(run) / visit
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return place
 
 
 def _epoch(path: Path) -> int:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from windlass.core.config import Config
 from windlass.core.errors import WindlassError
+from windlass.core.events import BoardHeld, TaskPostponed
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.pipeline import engine
@@ -27,7 +28,8 @@ from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import markers, preflight, run_roles
+from windlass.daemon.runs import holds, markers, preflight, run_roles
+from windlass.daemon.runs.conflicts import Conflicts
 from windlass.project import pipelines, step_roles
 from windlass.project.boards import BoardFile
 from windlass.store import jobs as job_rows
@@ -70,10 +72,19 @@ class Rounds:
                 file = preflight.sound_board(repo)
             decided = self._decided(repo, state, file, at_work)
         except WindlassError as error:
-            nothing = {"waiting": 0, "blocked": [], "problem": error.message, "is_broken": True}
+            nothing = {
+                "postponed": {},
+                "held": "",
+                "waiting": 0,
+                "blocked": [],
+                "problem": error.message,
+                "is_broken": True,
+            }
             work.keep(running=len(at_work), **nothing)
             return
-        self._context.store.write(partial(self._begin, work=work, repo=repo, decided=decided))
+        self._context.store.write(
+            partial(self._begin, work=work, repo=repo, state=state, decided=decided)
+        )
 
     def _mark_again(self, repo: Repo, file: BoardFile) -> bool:
         """Gives tasks the markers that their runs could not give them when they ended."""
@@ -99,6 +110,9 @@ class Rounds:
         config = settings.usable(self._context.folders.home, repo.root).config
         gate = gates.find(self._context, repo)
         most = gate.config.landing.max_attempts if gate is not None else 1
+        since = {name: each.since for name, each in state.postponed.items()}
+        conflicts = Conflicts(self._context, repo, file.board, at_work, since)
+        held = holds.why(self._context, repo, state, config)
         while True:
             chosen = admission.choose(
                 file.board,
@@ -109,6 +123,8 @@ class Rounds:
                 at_work=sum(each.stage not in run_state.UNLANDED for each in at_work),
                 workers=state.workers,
                 only=state.only,
+                held=held,
+                collides=conflicts.why,
             )
             for name in chosen.start:
                 if name in known:
@@ -120,7 +136,15 @@ class Rounds:
             if not problems.keys() & set(chosen.start):
                 return Round([known[name] for name in chosen.start], chosen, problems)
 
-    def _begin(self, writing: Writing, *, work: RunningIntent, repo: Repo, decided: Round) -> None:
+    def _begin(
+        self,
+        writing: Writing,
+        *,
+        work: RunningIntent,
+        repo: Repo,
+        state: ScheduleState,
+        decided: Round,
+    ) -> None:
         """Records the runs of whoever has none by now."""
         taken = {run.subject(each.task.id) for each in open_runs(writing.connection, repo.id)}
         for begun in decided.runs:
@@ -132,12 +156,15 @@ class Rounds:
                 writing, run.KIND.name, repo=repo.id, subject=about, state=moves.begun(begun)
             )
         chosen, problems = decided.chosen, decided.problems
+        _tell(writing, repo, state, chosen)
         work.keep_in(
             writing,
             running=len(taken),
             waiting=len(chosen.waiting),
             waits=chosen.waits,
             blocked=list(chosen.blocked),
+            postponed=dict(chosen.postponed),
+            held=chosen.held,
             problem="; ".join(f"{name}: {why}" for name, why in problems.items()),
             is_broken=False,
         )
@@ -147,6 +174,17 @@ def open_runs(connection: sa.Connection, repo: RepoId) -> list[RunState]:
     """The runs that are not over."""
     found = job_rows.listed(connection, repo=repo, status="open")
     return [convert(job.state, RunState) for job in found if job.kind == run.KIND.name]
+
+
+def _tell(writing: Writing, repo: Repo, state: ScheduleState, chosen: Admission) -> None:
+    """Tells once why a task, or all of them, have to wait."""
+    for name, why in chosen.postponed.items():
+        known = state.postponed.get(name)
+        if known is None or known.why != why:
+            told = TaskPostponed(task=name, why=why)
+            writing.emit(told, repo=repo.id, subject=run.subject(name))
+    if chosen.held and not state.held:
+        writing.emit(BoardHeld(why=chosen.held), repo=repo.id)
 
 
 def _marker(job: Job) -> str:
@@ -181,5 +219,5 @@ def _run(
 
 
 def _admitted(work: RunningIntent) -> dict[str, Any]:
-    names = ("running", "waiting", "waits", "blocked", "problem", "is_broken")
+    names = ("running", "waiting", "waits", "blocked", "problem", "is_broken", "postponed", "held")
     return {name: work.data[name] for name in names}

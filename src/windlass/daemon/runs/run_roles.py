@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from windlass.core.config import Config
-from windlass.core.config_roles import RoleSettings
-from windlass.core.ids import RoleName
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Inline, Pipeline
@@ -20,7 +18,7 @@ class RunRoles(NamedTuple):
     """What a run keeps of roles."""
 
     roles: dict[str, StepRole]
-    """By name; a role that has no file says what is usual, and is not here."""
+    """By name; one that nobody knows says what is usual, and is not here."""
     at_steps: dict[str, StepRole]
     """Those of steps of which the pipeline itself says more, by the step's id."""
     sums_up: bool
@@ -36,23 +34,19 @@ def of_run(
     pipeline: Pipeline, of_task: str, place: str, config: Config, limits: Overrides
 ) -> RunRoles:
     """The roles that a run of a task comes to; raises what is wrong with one."""
-    known = set(step_roles.names(place))
+    known = {*step_roles.names(place, config), *ROLES.values()}
     first = pipeline.steps[0].agent
     wanted = {of_task, engine.GENERIC_FIX.agent, *ROLES.values()}
-    roles, at_steps = {}, {}
+    at_steps = {}
     for step in pipeline.steps:
         name = of_task if of_task and step.agent == first else step.agent
         wanted |= {step.agent}
         wanted |= {each.agent for each in step.on_result.values() if isinstance(each, Inline)}
         if step.config and name in known:
-            settings = _settings(name, config, limits)
-            at_steps[step.id] = step_roles.find(
-                name, place, configured=settings, at_step=step.config
-            )
-    for name in wanted & {*known, *ROLES.values()}:
-        roles[name] = step_roles.find(name, place, configured=_settings(name, config, limits))
+            said = overrides.applied(config, name, limits)
+            at_steps[step.id] = step_roles.find(name, place, said, at_step=step.config)
+    roles = {
+        name: step_roles.find(name, place, overrides.applied(config, name, limits))
+        for name in wanted & known
+    }
     return RunRoles(roles, at_steps, step_roles.is_own(ROLES["summary"], place))
-
-
-def _settings(name: str, config: Config, limits: Overrides) -> RoleSettings:
-    return overrides.applied(config.roles.get(RoleName(name), RoleSettings()), name, limits)

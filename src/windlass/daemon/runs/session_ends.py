@@ -161,6 +161,4 @@ def _commits(data: Any) -> bool:
 
 
 def _visit(data: Any) -> str:
-    """The folder of a visit, in that of its run; no other visit has it."""
-    label = data["label"].replace(":", "-")
-    return f"{label}.{data['visit']}.{int(data['began_at'] * 1000)}"
+    return records.of_visit(data["label"], data["visit"], began_at=data["began_at"])

@@ -10,9 +10,10 @@ from windlass.core.crew import Agent
 from windlass.core.ids import RoleName
 from windlass.core.session_launch import Mode
 from windlass.daemon.gate import gates
-from windlass.daemon.kernel import repos, role_files, settings
+from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.policy import grants
+from windlass.project import role_files
 
 
 def columns(

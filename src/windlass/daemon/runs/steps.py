@@ -50,6 +50,8 @@ from windlass.store.store import Writing
 
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
+_UNSAID = {"began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
+"""What an effect does not say that an older release has decided on."""
 PLANS = ".windlass/plans"
 _LARGEST_PLAN = 256 << 10
 
@@ -97,7 +99,11 @@ class RunSteps:
                     Step("start", self._start),
                 ),
                 of_one_agent,
-                lambda work: {name: work.data[name] for name in ("session", "rests", "tip")},
+                lambda work: {
+                    "session": work.data["session"],
+                    "rests": work.data["rests"],
+                    "tip": work.data.get("tip", ""),
+                },
                 stops=of_one_agent,
             ),
             Operation(
@@ -158,7 +164,7 @@ class RunSteps:
 
     def _anew(self, work: RunningIntent, agent: Agent) -> Agent:
         """A session for a visit, in a conversation of its own."""
-        run, data = run_of(work), work.data
+        run, data = run_of(work), {**_UNSAID, "mode": agent.mode, **work.data}
         loop = convert(data["loop"], Loop)
         part = Part(
             run=run,
@@ -185,7 +191,12 @@ class RunSteps:
             self._context, agent, data["role"], mode=data["mode"], model=data["model"]
         )
         columns |= {"conversation": part.conversation}
-        part = msgspec.structs.replace(part, prompt=prompts.beginning(part, told))
+        visit = records.of_visit(part.label, part.visit, began_at=data["began_at"])
+        prompt = prompts.beginning(part, told)
+        file = records.keep_prompt(
+            self._context, run, visit, prompt, iteration=part.iteration, duty=part.duty
+        )
+        part = msgspec.structs.replace(part, prompt_file=file)
         work.keep(tip=part.tip)
 
         def change(writing: Writing) -> Agent:
@@ -232,7 +243,7 @@ class RunSteps:
             "result": prompts.once_more(allowed),
             "answer": f"Your last message had no answer that counts here. {prompts.for_answer()}",
         }
-        text = texts[work.data["asks"]]
+        text = texts.get(work.data["asks"], texts["result"])
 
         def change(writing: Writing) -> None:
             if "said_at" in work.data or work.data.get("waits"):

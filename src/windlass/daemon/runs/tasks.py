@@ -14,7 +14,7 @@ from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.printable import printable_line
-from windlass.core.runs import checklist, run, task_copy
+from windlass.core.runs import checklist, run, schedule, task_copy
 from windlass.core.runs.run_state import RunState
 from windlass.core.shapes import convert
 from windlass.daemon.jobs.ledger import Jobs
@@ -127,8 +127,19 @@ class Tasks:
             "marker": on_board.marker if on_board is not None else None,
             "document": self._document(job) or (task_copy.document(copy) if copy else ""),
             "run": shown,
+            "waits": "" if shown and not shown["is_over"] else self._waits(repo, wanted),
             "reports": self._reports(job),
         }
+
+    def _waits(self, repo: Repo, wanted: str) -> str:
+        find = partial(
+            job_rows.about, repo=repo.id, kind=schedule.KIND.name, subject=schedule.SUBJECT
+        )
+        work = self._context.store.read(find)
+        if work is None:
+            return ""
+        put_off = {name.upper(): why for name, why in views.postponed(work).items()}
+        return put_off.get(wanted.upper(), "")
 
     def _document(self, job: Job | None) -> str:
         try:
@@ -147,9 +158,9 @@ class Tasks:
 
 
 def _shown_run(connection: sa.Connection, *, job: Job) -> TaskRunView:
-    uid = views.uid_of(job)
-    costs = run_costs.of_agents(connection, [uid] if uid is not None else [])
-    return views.task_run(job, rows.names(connection), costs)
+    uids = [uid] if (uid := views.uid_of(job)) is not None else []
+    costs = run_costs.of_agents(connection, uids)
+    return views.task_run(job, rows.names(connection, uids), costs)
 
 
 def _lacking(repo: Repo, name: str) -> list[str]:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.runs import RunsReply, RunsRequest, TaskRunView, VisitView
 from windlass.core.events import (
+    BoardHeld,
     JobDone,
     RunBegun,
     RunEnded,
@@ -18,6 +19,7 @@ from windlass.core.events import (
     StepBegun,
     StepEnded,
     StepIterated,
+    TaskPostponed,
     TaskUnmarked,
 )
 from windlass.core.ids import RepoId, Uid
@@ -33,7 +35,10 @@ from windlass.daemon.runs.run_costs import RunCost
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
-_TOLD = (RunBegun, StepBegun, RunWaits, StepIterated, StepEnded, RunEnded, TaskUnmarked)
+_TOLD = (
+    *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded, RunEnded),
+    *(TaskPostponed, BoardHeld, TaskUnmarked),
+)
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
     "preparing": "is being prepared",
@@ -83,6 +88,8 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "workers": 0,
         "paused": False,
         "problem": "",
+        "held": "",
+        "postponed": {},
         "blocked": [],
         "tasks": [],
         "at": at,
@@ -103,13 +110,15 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
             found[each.subject] = each
     uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
     costs = run_costs.of_agents(connection, uids)
-    names = agent_rows.names(connection)
+    names = agent_rows.names(connection, uids)
     return {
         "job": job.id,
         "is_over": job.status != "open",
         "workers": state.workers,
         "paused": state.paused,
         "problem": state.problem,
+        "held": state.held if job.status == "open" else "",
+        "postponed": postponed(job),
         "blocked": list((job.result or {}).get("blocked", [])),
         "tasks": [task_run(each, names, costs) for each in found.values()],
         "at": newest,
@@ -124,6 +133,14 @@ def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[st
         for event in since
         if event.kind in _KINDS
     ]
+
+
+def postponed(schedule: Job) -> dict[str, str]:
+    """Why each task waits that could begin otherwise."""
+    if schedule.status != "open":
+        return {}
+    state = convert(schedule.state, ScheduleState)
+    return {name: each.why for name, each in state.postponed.items() if each.why}
 
 
 def uid_of(job: Job) -> Uid | None:

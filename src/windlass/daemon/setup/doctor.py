@@ -22,11 +22,12 @@ from windlass.core.box_spec import Level
 from windlass.core.config import Config, confinement, role_settings
 from windlass.core.errors import WindlassError
 from windlass.core.roles import USUAL
-from windlass.daemon.kernel import role_files, settings
+from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
 from windlass.daemon.launch.environment import for_session
 from windlass.git import versions
+from windlass.project import role_files
 from windlass.store.rows import Repo
 
 _ROOM_WANTED = 1 << 30

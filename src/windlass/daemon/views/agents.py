@@ -83,7 +83,7 @@ class AgentViews:
         if manager is not None:
             top = ids.match(manager, [a.id for a in live], what="agent", hint=lookup.HINT)
             chosen = crew.below(next(a for a in live if a.id == top), live)
-        names = rows.names(connection)
+        names = rows.names(connection, (a.parent for a in chosen if a.parent is not None))
         now = self._context.clock.now()
         said = rows.all_observations(connection)
         return [
@@ -272,7 +272,7 @@ class AgentViews:
     def _view(self, connection: sa.Connection, agent: Agent) -> AgentView:
         said = rows.observations(connection, agent.uid)
         live = rows.agents(connection, repo=agent.repo)
-        names = rows.names(connection)
+        names = rows.names(connection, () if agent.parent is None else (agent.parent,))
         now = self._context.clock.now()
         return self._shown(connection, agent, said, live=live, names=names, now=now)
 

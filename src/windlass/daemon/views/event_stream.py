@@ -15,7 +15,7 @@ from windlass.core.events import AgentCreated, AgentEnded, AgentState
 from windlass.core.ids import RepoId, Uid
 from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.views.log import event_view
+from windlass.daemon.views.log import event_view, names_in
 from windlass.store import rows
 from windlass.store.store import Event
 
@@ -59,7 +59,7 @@ class EventStream:
             page = await look(caller, self._page, after, repo, agent)
             if page:
                 after = page[-1].id
-                names = await look(caller, self._context.store.read, rows.names)
+                names = await look(caller, names_in, self._context, page)
                 for event in await look(caller, self._shown, caller, page):
                     yield dict(event_view(event, names))
                 continue

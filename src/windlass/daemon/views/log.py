@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TypeGuard
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.views import EventView, LogRequest
@@ -21,6 +22,7 @@ from windlass.store import changes, rows
 from windlass.store.store import Event
 
 _MOST = 10_000
+_AGENT = "agent:"
 
 
 class Log:
@@ -64,8 +66,19 @@ class Log:
                 limit=_MOST,
             )
         )
-        names = self._context.store.read(rows.names)
+        names = names_in(self._context, events)
         return [event_view(event, names) for event in events]
+
+
+def names_in(context: Context, events: list[Event]) -> dict[Uid, str]:
+    """What the agents are called that these events are of or about."""
+    about = (Uid(event.subject[len(_AGENT) :]) for event in events if _is_agent(event.subject))
+    meant = {*about, *(event.agent for event in events if event.agent is not None)}
+    return context.store.read(lambda c: rows.names(c, meant))
+
+
+def _is_agent(subject: str | None) -> TypeGuard[str]:
+    return subject is not None and subject.startswith(_AGENT)
 
 
 def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
@@ -82,5 +95,7 @@ def event_view(event: Event, names: Mapping[Uid, str]) -> EventView:
 
 
 def _subject_view(subject: str | None, names: Mapping[Uid, str]) -> str | None:
-    kind, _, name = (subject or "").partition(":")
-    return f"{kind}:{names.get(Uid(name), name)}" if kind == "agent" else subject
+    if not _is_agent(subject):
+        return subject
+    uid = Uid(subject[len(_AGENT) :])
+    return f"{_AGENT}{names.get(uid, uid)}"

@@ -9,8 +9,9 @@ from windlass.core.config import Config
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RoleName
 from windlass.core.roles import Definition, Role
-from windlass.daemon.kernel import lookup, role_files, settings
+from windlass.daemon.kernel import lookup, settings
 from windlass.daemon.kernel.context import Context
+from windlass.project import role_files
 
 
 def listed(context: Context, caller: Caller, request: AnyRequest) -> list[RoleView]:

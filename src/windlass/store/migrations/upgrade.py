@@ -24,6 +24,7 @@ from windlass.store.migrations import (
     m011_changes,
     m012_runs,
     m013_session_terms,
+    m014_kinds_of_events,
 )
 from windlass.store.migrations.change import SchemaChange
 
@@ -41,6 +42,7 @@ MIGRATIONS: tuple[Callable[[SchemaChange], None], ...] = (
     m011_changes.migrate,
     m012_runs.migrate,
     m013_session_terms.migrate,
+    m014_kinds_of_events.migrate,
 )
 VERSION = sa.Table("schema_version", sa.MetaData(), sa.Column("version", sa.Integer))
 """One row: the number of the last migration that the database went through."""

@@ -1,20 +1,28 @@
 """The files of roles: those that are shipped, and those of a repository, read as untrusted ones.
 
-A repository's are in `.windlass/roles/` of the registered checkout; an agent's own branch has no
-say in what agents are and are told. What a role means is `core.roles`'.
+A repository's are in `.windlass/roles/` of a person's checkout; an agent's own branch has no say in
+what agents are and are told. What a role means is `core.roles`', and what that means to steps
+`core.pipeline.step_roles`'.
 """
 
 from __future__ import annotations
 
+import os
+import stat
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypedDict
 
 from windlass.core import config_roles, ids, roles
 from windlass.core.config import Config, role_settings
-from windlass.core.config_roles import problem
+from windlass.core.config_roles import RoleSettings, problem
 from windlass.core.errors import ConfigError, NotFound
 from windlass.core.ids import RoleName
+from windlass.core.pipeline import step_roles
+from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.printable import few
 from windlass.core.roles import (
     EVERYBODY,
@@ -25,11 +33,16 @@ from windlass.core.roles import (
     Definition,
     RoleFile,
 )
-from windlass.daemon.kernel import untrusted_files
+from windlass.project import folder
 
-FOLDER = ".windlass/roles"
+FOLDER = f"{folder.NAME}/roles"
 LARGEST = 64 << 10
 """More than anybody writes for every agent to read at every start."""
+_PLAINLY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class _NotPlain(OSError):
+    """What is there is no plain file of the repository's."""
 
 
 @cache
@@ -66,19 +79,47 @@ def known(config: Config, root: str | None) -> list[RoleName]:
     return [*SHIPPED, *sorted(more.difference(SHIPPED))]
 
 
+def of_steps(config: Config, root: str | None) -> list[str]:
+    """The names of all roles that steps may have, those that are made for steps first."""
+    return list(dict.fromkeys((*STEPS, *STEP_ALIASES, *known(config, root))))
+
+
 def find(config: Config, root: str | None, wanted: str) -> Definition:
     """The role of that name, or an error that lists those that there are."""
-    names = known(config, root)
-    if wanted not in (*names, *STEPS, *STEP_ALIASES, LOOP_SUPERVISOR):
-        every = ", ".join((*names, *STEPS))
+    return roles.define(**_voices(config, root, wanted))
+
+
+def find_of_steps(
+    config: Config,
+    root: str | None,
+    wanted: str,
+    *,
+    at_step: Mapping[str, Any] = MappingProxyType({}),
+) -> StepRole:
+    """The same role, as far as it is about steps, and what a pipeline says of it at one."""
+    return step_roles.define(**_voices(config, root, wanted), at_step=at_step)
+
+
+class _Voices(TypedDict):
+    """Who says what about a role."""
+
+    name: RoleName
+    shipped: RoleFile | None
+    configured: RoleSettings
+    file: RoleFile | None
+
+
+def _voices(config: Config, root: str | None, wanted: str) -> _Voices:
+    if wanted not in (*of_steps(config, root), LOOP_SUPERVISOR):
+        every = ", ".join((*known(config, root), *STEPS))
         raise NotFound(f"no role {wanted!r}: there are {every}", _how_to_make(wanted))
     name = ids.role_name(wanted)
-    return roles.define(
-        name,
-        shipped=shipped(name),
-        configured=role_settings(config, name),
-        file=added(root, name) if root else None,
-    )
+    return {
+        "name": name,
+        "shipped": shipped(name),
+        "configured": role_settings(config, name),
+        "file": added(root, name) if root else None,
+    }
 
 
 def unexplained(config: Config, root: str) -> list[tuple[str, RoleName]]:
@@ -88,16 +129,16 @@ def unexplained(config: Config, root: str) -> list[tuple[str, RoleName]]:
 
 def told_to_nobody(root: str) -> list[str]:
     """What is to be said of files that stand beside those of the roles, and can be no role's."""
-    folder = Path(root) / FOLDER
+    place = Path(root) / FOLDER
     try:
-        others = sorted(name for name in _names(folder) if not _is_role_file(name))
+        others = sorted(name for name in _names(place) if not _is_role_file(name))
     except OSError as error:
-        return [f"{folder} cannot be listed: {error.strerror}"]
-    others = [name for name in others if not _is_another_spelling(folder / name)]
+        return [f"{place} cannot be listed: {error.strerror}"]
+    others = [name for name in others if not _is_another_spelling(place / name)]
     if not others:
         return []
     read = f"{EVERYBODY}.md and <role>.md, in small letters"
-    return [f"told to no agent: {few(others)}; only {read}, are read in {folder}"]
+    return [f"told to no agent: {few(others)}; only {read}, are read in {place}"]
 
 
 def _how_to_make(name: str) -> str:
@@ -123,11 +164,11 @@ def _listed(root: str) -> list[str]:
         return []
 
 
-def _names(folder: Path) -> list[str]:
+def _names(place: Path) -> list[str]:
     """What lies in a folder, but for what is hidden; nothing if a link leads there."""
-    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
+    if place.is_symlink() or place.parent.is_symlink() or not place.is_dir():
         return []
-    return [path.name for path in folder.iterdir() if not path.name.startswith(".")]
+    return [path.name for path in place.iterdir() if not path.name.startswith(".")]
 
 
 def _is_role_file(name: str) -> bool:
@@ -145,12 +186,15 @@ def _is_another_spelling(path: Path) -> bool:
 def _read(path: Path) -> str:
     """Reads a file that a merge of an agent's work may have brought: no links, no end of it."""
     path.lstat()  # what is not there is no problem, wherever its folder leads
-    for folder in (path.parent, path.parent.parent):
-        if folder.is_symlink():
-            raise untrusted_files.NotPlain(f"{folder} is a link")
+    for above in (path.parent, path.parent.parent):
+        if above.is_symlink():
+            raise _NotPlain(f"{above} is a link")
     if path.is_symlink():
-        raise untrusted_files.NotPlain("it is a link")
-    text = untrusted_files.read(path, most=LARGEST + 1)
+        raise _NotPlain("it is a link")
+    with os.fdopen(os.open(path, _PLAINLY), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise _NotPlain(f"{path} is no plain file")
+        text = file.read(LARGEST + 1)
     if len(text) > LARGEST:
-        raise untrusted_files.NotPlain(f"it is larger than {LARGEST} bytes")
+        raise _NotPlain(f"it is larger than {LARGEST} bytes")
     return text.decode()

@@ -1,0 +1,70 @@
+"""`make bench-scale`: big repositories, two hundred agents and a year of history, in one run.
+
+Its grounds are made here, in a folder of their own that is removed afterwards: some 2.5 GB of disk,
+and some minutes of both cores. What a line may take is beside what plain git or an empty store does
+in the same minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench.scale import big, crowd, history  # noqa: E402 - found through the line above
+from bench.table import Row, show  # noqa: E402 - as above
+from tests.support.ground import Ground  # noqa: E402 - as above
+
+PARTS: dict[str, Callable[[Ground], list[Row]]] = {
+    "seven": big.seven,
+    "fifty": big.fifty,
+    "crowd": crowd.measure,
+    "history": history.measure,
+}
+
+
+def main() -> int:
+    """Measures everything, or the parts that are named; ends 1 if a budget is exceeded."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
+    args = parser.parse_args()
+    if unknown := set(args.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    rows: list[Row] = []
+    for name, measure in PARTS.items():
+        if name in (args.parts or PARTS):
+            print(f"measuring {name} ...", file=sys.stderr, flush=True)
+            rows += _on_a_ground(measure, boxed=measure in (big.seven, big.fifty))
+    if args.json:
+        print(json.dumps([row.as_data() for row in rows], indent=2))
+    else:
+        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end\n")
+        show(rows)
+    return int(any(row.verdict == "OVER" for row in rows))
+
+
+def _on_a_ground(measure: Callable[[Ground], list[Row]], *, boxed: bool) -> list[Row]:
+    folder = Path(tempfile.mkdtemp(prefix="wlb-"))
+    ground = Ground(folder)
+    ground.repository()
+    if not boxed:
+        ground.unbox()
+    try:
+        return measure(ground)
+    finally:
+        ground.wl("nuke", "--force", "-q", timeout=600)
+        ground.leave()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
