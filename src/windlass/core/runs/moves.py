@@ -48,6 +48,9 @@ def go_on(state: RunState) -> Decision:
 def finish(state: RunState, ending: Ending) -> Decision:
     """Ends the run: what runs for it is closed before, and then it is told."""
     is_open = not state.gone and state.stage in _OPEN and state.session > 0
+    if state.beside and state.beside not in ending.why:
+        why = "; ".join(said for said in (ending.why, state.beside) if said)
+        ending = msgspec.structs.replace(ending, why=why)
     state = changed(state, ending=ending, failures=0)
     return do(changed(state, stage="closing" if is_open else "finishing"))
 

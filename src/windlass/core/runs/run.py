@@ -149,6 +149,7 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
 def _submitted(state: RunState, result: dict[str, Any], news: News) -> Decision:
     """From here the queue has it; what is decided already is not waited for."""
     state, where = changed(state, change=result["change"], stage="landing"), result["state"]
+    state = changed(state, beside=result.get("beside", ""))
     if where == "landed":
         return finish(state, Ending(outcome="landed", commit=result.get("commit") or ""))
     if state.ending is not None:
