@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.daemon.runs.run_ground import RunGround
 from tests.daemon.runs.test_runs import PASSED
+from tests.support.workshop import git
 
-from windlass.core.errors import Conflict, NotFound
+from windlass.core.errors import Conflict, NotFound, UserError
+from windlass.store import jobs as rows
 
 
 def test_a_task_is_shown_with_its_run_and_its_reports(board: RunGround) -> None:
@@ -86,3 +90,68 @@ def test_without_a_board_at_work_nothing_is_paused(board: RunGround) -> None:
     board.workshop.ask("task", task="API-1")
     with pytest.raises(Conflict, match="no board"):
         board.workshop.ask("run.pause", paused=True)
+
+
+def test_what_a_failed_submission_had_proposed_does_not_land(board: RunGround) -> None:
+    """The run has failed, so its change is taken out of the queue, and is named with it."""
+    failpoints = board.workshop.context.failpoints
+
+    def reached(name: str) -> None:
+        if name == "run.submit.mark.before":
+            raise UserError("nobody can mark it", "")
+
+    board.run(tasks=["API-1"])
+    failpoints.reached = reached  # type: ignore[method-assign]
+    board.commit(board.agent("api-1"), {"AGENTS.md": "steers others\n"})
+    board.speak("api-1", PASSED)
+    task = board.task("API-1")
+    assert (task["state"], task["why"]) == ("failed", "nobody can mark it")
+    assert board.change("c1")["state"] == "dropped"
+    assert board.markers()["API-1"] == "*"
+
+
+def test_a_change_that_came_back_too_often_stays_as_it_came_back(board: RunGround) -> None:
+    """The person may go on with it: nothing of it lands by itself."""
+    config = board.workshop.context.folders.home / "config.toml"
+    config.write_text(config.read_text() + "\n[landing]\nmax_attempts = 1\n")
+    board.run(tasks=["API-1"])
+    board.commit(board.agent("api-1"), {"calc.py": "def add(a, b):\n    return a - b\n"})
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "failed"
+    assert board.change("c1")["state"] == "rejected"
+
+
+@pytest.mark.parametrize("on_branch", [True, False])
+def test_commits_beside_the_branch_are_said_with_the_end_of_the_run(
+    board: RunGround, on_branch: bool
+) -> None:
+    """They do not land, and are in the trash once the agent has ended."""
+    board.run(tasks=["API-1"])
+    agent = board.agent("api-1")
+    if on_branch:
+        board.commit(agent, {"more.py": "more = 1\n"})
+    git(Path(agent.workspace), "checkout", "-q", "--detach")
+    beside = board.commit(agent, {"most.py": "most = 1\n"})
+    board.speak("api-1", PASSED)
+    task = board.task("API-1")
+    assert task["state"] == ("landed" if on_branch else "failed")
+    assert "on a detached HEAD, with commits that agent/api-1 lacks" in task["why"]
+    assert not (board.root / "most.py").exists()
+    kept = git(board.root, "for-each-ref", "--contains", beside, "--format=%(refname)")
+    assert ("refs/windlass/trash/api-1/" in kept) == on_branch
+
+
+def test_a_run_that_an_older_schedule_left_open_is_shown(board: RunGround) -> None:
+    """Also once it has ended, and no other of that time."""
+    board.run(tasks=["API-1"])
+    context = board.workshop.context
+    older = context.store.read(lambda c: rows.listed(c, status="open"))
+    (schedule,) = (job for job in older if job.kind == "schedule")
+    context.store.write(lambda w: board.workshop.services.jobs.cancel(w, schedule, "enough"))
+    board.settle()
+    board.later(60)
+    board.run(tasks=["API-2"])
+    assert board.task("API-1")["state"] == "works"
+    board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "landed"

@@ -199,6 +199,9 @@ def _is_final(effect: dict[str, Any]) -> bool:
 def _finish(state: RunState, ending: Ending) -> Decision:
     """Ends the run: what runs for it is closed before, and then it is told."""
     is_open = not state.gone and state.stage in _OPEN and state.session > 0
+    if state.beside and state.beside not in ending.why:
+        why = "; ".join(said for said in (ending.why, state.beside) if said)
+        ending = msgspec.structs.replace(ending, why=why)
     state = _with(state, ending=ending, failures=0)
     return _do(_with(state, stage="closing" if is_open else "finishing"))
 
@@ -413,6 +416,7 @@ def _fresh_visit(state: RunState, at: float) -> RunState:
 def _submitted(state: RunState, result: dict[str, Any], news: News) -> Decision:
     """From here the queue has it; what is decided already is not waited for."""
     state, where = _with(state, change=result["change"], stage="landing"), result["state"]
+    state = _with(state, beside=result.get("beside", ""))
     if where == "landed":
         return _finish(state, Ending(outcome="landed", commit=result.get("commit") or ""))
     if state.ending is not None:

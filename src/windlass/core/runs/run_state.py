@@ -107,6 +107,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """Why it came back last."""
     began_at: float = 0.0
     visits: tuple[Visit, ...] = ()
+    beside: str = ""
+    """What is to be said of commits that its branch lacked when it was proposed."""
     ending: Ending | None = None
     wake_at: float | None = None
     until: float = 0.0

@@ -39,13 +39,19 @@ def refuse_left_work(git: Repository, agent: Agent, *, work: WorkStatus) -> None
             f"{agent.id} has uncommitted work: {what}",
             f"let it commit: wl send {agent.id} 'commit your work', or look: wl diff {agent.id}",
         )
-    tip = repository.resolve(git, f"refs/heads/{branch_of(agent)}")
-    if work.head and tip and not _contains(git, tip, work.head):
+    if beside := left_beside(git, agent, work=work):
         raise Conflict(
-            f"{agent.id}'s workspace is on {work.branch or 'a detached HEAD'}, with commits that"
-            f" {agent.branch} lacks",
-            f"bring them over: wl exec {agent.id} -- git checkout -B {agent.branch}",
+            beside, f"bring them over: wl exec {agent.id} -- git checkout -B {agent.branch}"
         )
+
+
+def left_beside(git: Repository, agent: Agent, *, work: WorkStatus) -> str:
+    """What is to be said of commits of an agent that its branch lacks; empty where none is."""
+    tip = repository.resolve(git, f"refs/heads/{branch_of(agent)}")
+    if not work.head or not tip or _contains(git, tip, work.head):
+        return ""
+    where = printable_line(work.branch) if work.branch else "a detached HEAD"
+    return f"{agent.id}'s workspace is on {where}, with commits that {agent.branch} lacks"
 
 
 def _contains(git: Repository, tip: str, head: str) -> bool:

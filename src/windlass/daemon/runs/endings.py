@@ -7,15 +7,17 @@ from functools import partial
 from typing import Any
 
 import msgspec
+import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import JudgeRequest
 from windlass.core import jobs
 from windlass.core.events import RunEnded, RunSubmitted
 from windlass.core.ids import RepoId, Uid
-from windlass.core.landing.changes import UNFINISHED, Change, ChangeId
+from windlass.core.landing.changes import UNFINISHED, WAITING, Change, ChangeId
 from windlass.core.printable import printable_line
 from windlass.core.runs import run as core
+from windlass.daemon.agents import merge_refusals
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
@@ -25,6 +27,7 @@ from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Proposed, Submissions
+from windlass.daemon.launch import setup_files
 from windlass.daemon.mail import notices
 from windlass.daemon.runs import markers
 from windlass.store import changes as change_rows
@@ -49,13 +52,16 @@ class RunEndings:
                 core.SUBMIT,
                 (Step("propose", self._propose), Step("mark", self._mark_submitted)),
                 lambda _: [],
-                lambda work: {"change": work.data["change"]},
+                lambda work: {
+                    "change": work.data["change"],
+                    "beside": work.data.get("beside", ""),
+                },
                 standing=_standing,
             ),
             Operation(
                 core.FINISH,
                 (
-                    Step("withdraw", self._withdraw, needed=_is_dropped),
+                    Step("withdraw", self._withdraw, needed=_is_given_up),
                     Step("mark", self._mark_ended),
                     Step("tell", self._tell),
                 ),
@@ -75,11 +81,15 @@ class RunEndings:
             gate, Proposed(author.branch, author, known), by=author, title=work.data["title"]
         )
         change = msgspec.structs.replace(change, task=work.data["task"], ends=True)
+        status = setup_files.work_status(self._context, author)
+        beside = merge_refusals.left_beside(repos.git(repo), author, work=status)
+        if beside:
+            beside += ": they are not in its change, and will be in the trash once it has ended"
 
         def put(writing: Writing) -> None:
             self._submissions.begin_queue(writing, repo.id, gate.target.branch)
             put = self._submissions.put(writing, change)
-            work.keep_in(writing, change=put.id, left_out=left_out)
+            work.keep_in(writing, change=put.id, left_out=left_out, beside=beside)
 
         if "change" not in work.data:
             self._context.store.write(put)
@@ -92,17 +102,22 @@ class RunEndings:
         work.with_next_record(lambda w: w.emit(told, repo=repo.id, subject=f"task:{told.task}"))
 
     def _withdraw(self, work: RunningIntent) -> None:
-        """Takes the change of a task out of the queue that nobody wants any more."""
-        repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        name = ChangeId(work.data["change"])
-        change = self._context.store.read(partial(change_rows.find, repo=repo.id, change=name))
-        if change is not None and change.state == "landed":
+        """Takes the change out of the queue of a task that was dropped, or whose run has failed.
+
+        One that came back stays where it is when its run fails: nothing lands of it by itself.
+        """
+        repo, ending = repos.by_id(self._context, RepoId(work.intent.repo)), work.data["ending"]
+        change = self._context.store.read(partial(_own_change, repo=repo.id, data=work.data))
+        if change is None:
+            return
+        if change.state == "landed":
             landed = {"outcome": "landed", "why": "", "commit": change.commit or ""}
-            work.keep(ending=landed)  # it was too late to drop it
+            work.keep(change=change.id, ending=landed)  # it was too late to take it back
             return
-        if change is None or change.state not in UNFINISHED:
+        work.keep(change=change.id)
+        if change.state not in (UNFINISHED if ending["outcome"] == "dropped" else WAITING):
             return
-        why = work.data["ending"]["why"]
+        why = ending["why"]
         asked: JudgeRequest = {"cwd": repo.root, "change": change.id, "why": why}
         begin = partial(self._judgements.begin, "drop", Caller(None), asked)
         self._intents.perform("drop", f"{work.intent.id}:drop", begin)
@@ -133,8 +148,18 @@ def _standing(work: RunningIntent) -> dict[str, Any]:
     return {"state": change.state, "why": change.why, "commit": change.commit}
 
 
-def _is_dropped(data: Mapping[str, Any]) -> bool:
-    return data["ending"]["outcome"] == "dropped" and bool(data["change"])
+def _is_given_up(data: Mapping[str, Any]) -> bool:
+    return bool(data["ending"]["outcome"] != "landed")
+
+
+def _own_change(
+    connection: sa.Connection, *, repo: RepoId, data: Mapping[str, Any]
+) -> Change | None:
+    """The change of a run; of one whose submission failed, what that had proposed already."""
+    if data["change"]:
+        return change_rows.find(connection, repo, ChangeId(data["change"]))
+    found = change_rows.of_author(connection, Uid(data["uid"]))
+    return found if found is not None and found.task == data["task"] else None
 
 
 def _tell_end(writing: Writing, *, repo: RepoId, over: RunEnded) -> None:

@@ -43,6 +43,7 @@ from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
 from windlass.daemon.runs import markers, records, standstill, step_roles, taken_back
 from windlass.git import workspaces
+from windlass.project import folder
 from windlass.store import changes as change_rows
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -58,7 +59,6 @@ _COMMIT = (
 )
 """Commits what is there, if anything; where nobody has an identity, as the agent."""
 _COMMITS_WITHIN = 120.0
-PLANS = ".windlass/plans"
 _LARGEST_PLAN = 256 << 10
 
 
@@ -310,7 +310,7 @@ class RunSteps:
 
 def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
-    path = Path(repo.root) / PLANS / f"{task}.md"
+    path = folder.plan(str(Path(repo.root) / folder.NAME), task)
     try:
         return untrusted_files.read(path, most=_LARGEST_PLAN).decode("utf-8", "replace")
     except FileNotFoundError:

@@ -104,7 +104,8 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
     state = convert(job.state, ScheduleState)
     found: dict[str, Job] = {}
     for each in rows.listed(connection, repo=repo):
-        if each.kind == run.KIND.name and each.created_at >= job.created_at:
+        is_meant = each.status == "open" or each.updated_at >= job.created_at
+        if each.kind == run.KIND.name and is_meant:
             found[each.subject] = each
     uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
     costs = run_costs.of_agents(connection, uids)
