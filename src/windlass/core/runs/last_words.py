@@ -8,7 +8,7 @@ from collections.abc import Collection
 from windlass.core.pipeline.steps import GIVEN
 
 _RESULT = re.compile(r"<result>\s*([A-Za-z]+)\s*</result>")
-_REPORT = re.compile(r"<report>(.*?)</report>", re.DOTALL)
+_BEGINS, _ENDS = "<report>", "</report>"
 _DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"
 
 
@@ -26,8 +26,11 @@ def last_word(said: str) -> str:
 
 def report(said: str) -> str:
     """What is between the last pair of report marks; without one the message without its result."""
-    found = _REPORT.findall(said)
-    return (found[-1] if found else _RESULT.sub("", said)).strip()
+    found, at = None, 0
+    # No pattern: one that is begun again at each mark reads a message without an end so many times.
+    while (begin := said.find(_BEGINS, at)) >= 0 and (end := said.find(_ENDS, begin)) >= 0:
+        found, at = said[begin + len(_BEGINS) : end], end + len(_ENDS)
+    return (_RESULT.sub("", said) if found is None else found).strip()
 
 
 def is_done(said: str) -> bool:

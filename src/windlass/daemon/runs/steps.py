@@ -43,6 +43,7 @@ from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
 from windlass.daemon.runs import markers, records, standstill, step_roles, taken_back
 from windlass.git import workspaces
+from windlass.project import folder
 from windlass.store import changes as change_rows
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -52,7 +53,6 @@ Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
 _UNSAID = {"began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
 """What an effect does not say that an older release has decided on."""
-PLANS = ".windlass/plans"
 _LARGEST_PLAN = 256 << 10
 
 
@@ -269,7 +269,7 @@ class RunSteps:
 
 def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
-    path = Path(repo.root) / PLANS / f"{task}.md"
+    path = folder.plan(str(Path(repo.root) / folder.NAME), task)
     try:
         return untrusted_files.read(path, most=_LARGEST_PLAN).decode("utf-8", "replace")
     except FileNotFoundError:
