@@ -30,7 +30,6 @@ _COLOURS = {
     "cyan": "36",
 }
 _PLAIN = "0"
-_CLEAR_LINE = "\r\x1b[K"
 _CLEAR = "\x1b[H\x1b[2J"
 _WORD = os.urandom(8).hex()
 _MARK = re.compile(f"\x00{_WORD}([0-9]+)\x00")
@@ -93,12 +92,6 @@ def write_error(text: str) -> None:
     """Writes what is said beside the output."""
     sys.stderr.write(shown(text, terminal=True))
     sys.stderr.flush()
-
-
-def write_progress(text: str) -> None:
-    """Writes a line in the place of the last one of these; none takes it away."""
-    sys.stderr.write(_CLEAR_LINE)
-    write_error(text)
 
 
 class LiveLines:

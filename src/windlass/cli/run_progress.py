@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from windlass.cli import money, output, render, task_view
+from windlass.cli import money, output, progress_line, render, task_view
 from windlass.cli.call import Call
 from windlass.core import ages
 from windlass.core.printable import printable_line
 
 _LOOK = 1.0
-"""Seconds that one wait takes at most: ages that are shown go on, and no wait is so long that
-several daemons could die under it, which it would not survive."""
+"""Seconds that one look takes at most: several daemons could die under a longer one, which it would
+not survive."""
 _BAR = 20
 _MOST = 12
 """Tasks that are shown while they are at work."""
@@ -30,16 +30,20 @@ def follow(call: Call, seen: dict[str, Any], tell: Tell | None = None) -> dict[s
 
     It is told by `tell`, or as a line of JSON for programs and a sentence for people.
     """
-    shows, lines = call.shows_progress, output.LiveLines()
-    while not seen["is_over"]:
-        if shows:
-            lines.write(*(render.fit(line, render.columns() - 1) for line in _standing(seen)))
-        seen = call.ask("runs.wait", after=seen["at"], seconds=_LOOK)
-        if shows and (seen["events"] or seen["is_over"]):
-            lines.write()
-        for event in seen["events"]:
-            (tell or _tell)(call, event)
-    return seen
+
+    def look(before: dict[str, Any], _: float | None) -> dict[str, Any]:
+        now: dict[str, Any] = call.ask("runs.wait", after=before["at"], seconds=_LOOK)
+        return now
+
+    return progress_line.watch(
+        call,
+        seen,
+        look=look,
+        is_over=lambda now: bool(now["is_over"]),
+        lines=lambda now: [*_standing(now)],
+        news=lambda now: now["events"],
+        tell=lambda event: (tell or _tell)(call, event),
+    )
 
 
 def _tell(call: Call, event: dict[str, Any]) -> None:
@@ -69,6 +73,10 @@ def _said(call: Call, event: dict[str, Any]) -> str:
             result = event["result"]
             colour = {"FAIL": "red", "UNKNOWN": "red", "FIX": "yellow"}.get(result)
             return f"{step}: {call.paint(result, colour) if colour else result}"
+        case "step.iterated" if event["duty"] != "summary":
+            said = f"the supervisor says {event.get('answer') or 'nothing'}"
+            over = said if event["duty"] == "supervisor" else "over"
+            return f"{printable_line(event['step'])}, iteration {event['iteration']}: {over}"
         case "run.submitted":
             return f"is done, and waits to land as {event['change']}"
         case "change.stopped" if event["state"] in _CAME_BACK:
@@ -127,8 +135,10 @@ def _doing(task: dict[str, Any]) -> str:
 
 
 def _visited(visit: dict[str, Any]) -> str:
-    """A visit of a step; most pass, so that is not said."""
-    return visit["step"] if visit["result"] == "PASS" else f"{visit['step']}={visit['result']}"
+    """A visit of a step; most pass, and at once, so that is not said."""
+    result = "" if visit["result"] == "PASS" else f"={visit['result']}"
+    times = f" in {visit['iterations']}" if visit["iterations"] > 1 else ""
+    return f"{visit['step']}{result}{times}"
 
 
 def table(call: Call, seen: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from windlass.core.events import (
     RunWaits,
     StepBegun,
     StepEnded,
+    StepIterated,
     TaskPostponed,
     TaskUnmarked,
 )
@@ -40,7 +41,8 @@ from windlass.store import mailbox
 from windlass.store import rows as agent_rows
 
 _TOLD = (
-    *(RunBegun, StepBegun, RunWaits, StepEnded, RunSubmitted, ChangeStopped, RunEnded),
+    *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded),
+    *(RunSubmitted, ChangeStopped, RunEnded),
     *(TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
@@ -49,6 +51,7 @@ _STATES = {
     "beginning": "begins",
     "working": "works",
     "looking": "works",
+    "iterating": "works",
     "asking": "is asked for its result",
     "closing": "ends",
     "submitting": "is submitted",
@@ -212,6 +215,7 @@ def _visit(visit: Visit, cost: RunCost) -> VisitView:
         "seconds": visit.seconds,
         "sessions": visit.sessions,
         "iterations": visit.iterations,
+        "exhausted": visit.exhausted,
         "usd": spent.usd,
         "notional_usd": spent.notional_usd,
     }
