@@ -312,7 +312,9 @@ def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
     path = Path(repo.root) / PLANS / f"{task}.md"
     try:
-        return untrusted_files.read(path, most=_LARGEST_PLAN).decode("utf-8", "replace")
+        return untrusted_files.read(path, most=_LARGEST_PLAN, below=Path(repo.root)).decode(
+            "utf-8", "replace"
+        )
     except FileNotFoundError:
         return ""
     except OSError as error:
