@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
-from windlass.cli import money, output, render, task_view
+from windlass.cli import money, output, progress_line, render, task_view
 from windlass.cli.call import Call
 from windlass.core import ages
 from windlass.core.printable import printable_line
 
-_LOOK = 1.0
 _BAR = 20
 
 
 def follow(call: Call, seen: dict[str, Any]) -> dict[str, Any]:
     """Shows what happens until the board is worked off: lines, and on a terminal one that moves."""
-    shows = call.shows_progress
-    while not seen["is_over"]:
-        if shows:
-            output.write_progress(render.fit(_line(seen), render.columns() - 1))
-        seconds = {"seconds": _LOOK} if shows else {}
-        seen = call.ask("runs.wait", after=seen["at"], **seconds)
-        if shows and seen["events"]:
-            output.write_progress("")
-        for event in seen["events"]:
-            _tell(call, event)
-    if shows:
-        output.write_progress("")
-    return seen
+
+    def look(before: dict[str, Any], seconds: float | None) -> dict[str, Any]:
+        now: dict[str, Any] = call.ask("runs.wait", after=before["at"], seconds=seconds)
+        return now
+
+    return progress_line.watch(
+        call,
+        seen,
+        look=look,
+        is_over=lambda now: bool(now["is_over"]),
+        line=_line,
+        news=lambda now: now["events"],
+        tell=partial(_tell, call),
+    )
 
 
 def _tell(call: Call, event: dict[str, Any]) -> None:
@@ -49,6 +50,11 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
             call.tell(
                 f"{task}  {printable_line(event['step'])}{visit}: {event['result']}, {seconds}"
             )
+        case "step.iterated" if event["duty"] != "summary":
+            said = f"the supervisor says {event.get('answer') or 'nothing'}"
+            over = said if event["duty"] == "supervisor" else "over"
+            step = printable_line(event["step"])
+            call.tell(f"{task}  {step}, iteration {event['iteration']}: {over}")
         case "run.ended":
             outcome = call.paint(event["outcome"], task_view.colour(event["outcome"]))
             at = f" as {event['commit'][:10]}" if event.get("commit") else ""
@@ -82,6 +88,11 @@ def _doing(task: dict[str, Any]) -> str:
     visit = f"#{task['visit']}" if task["visit"] > 1 else ""
     cost = f" {money.usd(task)}" if task["usd"] or task["notional_usd"] else ""
     return f"{task['task']}{step}{visit} {age}{cost}"
+
+
+def _visited(visit: dict[str, Any]) -> str:
+    times = f" in {visit['iterations']}" if visit["iterations"] > 1 else ""
+    return f"{visit['step']}={visit['result']}{times}"
 
 
 def table(call: Call, seen: dict[str, Any]) -> None:

@@ -16,7 +16,6 @@ from windlass.core.printable import printable_line
 from windlass.project import edits, folder
 from windlass.project.folder_lock import Remark
 
-NAME = "kanban.md"
 _STDIN = "-"
 
 
@@ -35,7 +34,7 @@ class BoardFile(NamedTuple):
 
 def path_of(named: str | None) -> str:
     """The file that is meant: the one that is named, or this repository's."""
-    return named or os.path.join(folder.find(), NAME)
+    return named or os.path.join(folder.find(), boards.FILE)
 
 
 def read(named: str | None = None) -> BoardFile:

@@ -10,6 +10,7 @@ from windlass.core.errors import ConfigError, NotFound, UserError
 from windlass.core.printable import printable_line
 
 NAME = ".windlass"
+_PLANS = "plans"
 LARGEST = 32 << 20
 _HANDED = ("/dev/fd/", "/dev/stdin")
 _KEEP = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
@@ -45,9 +46,14 @@ def beside(file: str) -> str:
     return near if os.path.isdir(near) else find()
 
 
+def plan(folder: str, task: str) -> str:
+    """The file of a task's plan."""
+    return os.path.join(folder, _PLANS, f"{task}.md")
+
+
 def plans(folder: str) -> frozenset[str]:
     """The tasks that have a plan."""
-    place = os.path.join(folder, "plans")
+    place = os.path.join(folder, _PLANS)
     if not is_within(place, os.path.dirname(folder)):
         return frozenset()
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import NamedTuple
 
-from windlass.core.board.board import text_of
+from windlass.core.board.board import FILE, text_of
 from windlass.core.board.parser import parse as parse_board
 from windlass.core.board.tasks import ID
 from windlass.core.errors import NotFound, UserError, WindlassError
@@ -99,7 +99,7 @@ def chosen(task: str, windlass: str, *, command_line: str = "", config: str = ""
 
 
 def _said_by_board(task: str, windlass: str) -> str:
-    path = os.path.join(windlass, "kanban.md")
+    path = os.path.join(windlass, FILE)
     if not os.path.exists(path):
         return ""
     found = parse_board(text_of(folder.read(path))).by_id.get(task)

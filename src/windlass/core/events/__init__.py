@@ -122,6 +122,7 @@ from windlass.core.events.runs import (
     SchedulePaused,
     StepBegun,
     StepEnded,
+    StepIterated,
     TaskPostponed,
     TaskUnmarked,
 )
@@ -249,6 +250,7 @@ __all__ = [
     "StatusNodeSkipped",
     "StepBegun",
     "StepEnded",
+    "StepIterated",
     "StoreReplaced",
     "TaskPostponed",
     "TaskUnmarked",

@@ -16,7 +16,7 @@ from windlass.core.events import RunEnded, RunSubmitted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing.changes import UNFINISHED, WAITING, Change, ChangeId
 from windlass.core.printable import printable_line
-from windlass.core.runs import run as core
+from windlass.core.runs import orders
 from windlass.daemon.agents import merge_refusals
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.gate import gates
@@ -49,7 +49,7 @@ class RunEndings:
         """Proposed twice, the same head is one revision."""
         return (
             Operation(
-                core.SUBMIT,
+                orders.SUBMIT,
                 (Step("propose", self._propose), Step("mark", self._mark_submitted)),
                 lambda _: [],
                 lambda work: {
@@ -59,7 +59,7 @@ class RunEndings:
                 standing=_standing,
             ),
             Operation(
-                core.FINISH,
+                orders.FINISH,
                 (
                     Step("withdraw", self._withdraw, needed=_is_given_up),
                     Step("mark", self._mark_ended),

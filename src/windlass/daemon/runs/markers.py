@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from windlass.core.board import edits
+from windlass.core.board.board import FILE
 from windlass.core.errors import WindlassError
 from windlass.core.events import TaskUnmarked
 from windlass.daemon.kernel.context import Context
@@ -24,7 +25,7 @@ _BEGUN = (" ", "=")
 
 def board_of(repo: Repo) -> str:
     """The file of a repository's board."""
-    return str(Path(repo.root) / folder.NAME / boards.NAME)
+    return str(Path(repo.root) / folder.NAME / FILE)
 
 
 def changed(repo: Repo, task: str) -> str:

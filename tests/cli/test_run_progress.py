@@ -1,0 +1,54 @@
+"""`wl run` on a terminal: one line that moves, and above it what happens."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from tests.cli.told import Terminal, Told
+
+from windlass.cli import run_progress
+from windlass.cli.commands import run
+
+ENDED = {"kind": "run.ended", "task": "API-1", "outcome": "landed", "commit": "c" * 40}
+SEEN: dict[str, Any] = {
+    "is_over": False, "tasks": [], "problem": "", "held": "", "paused": False, "events": [],
+    "at": 7,
+}  # fmt: skip
+
+
+def test_what_happens_stands_above_the_line_that_moves(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    """And nothing of the line stays; each look begins where the last one ended."""
+    terminal, asked = Terminal(), []
+    monkeypatch.setattr("sys.stderr", terminal)
+    numbers = itertools.count(8)
+
+    def wait(request: dict[str, Any]) -> dict[str, Any]:
+        asked.append((request["after"], request["seconds"]))
+        if len(asked) == 1:
+            return {**SEEN, "at": next(numbers)}
+        return {**SEEN, "at": next(numbers), "events": [ENDED], "is_over": True}
+
+    call = Told(run, **{"runs.wait": wait})
+    seen = run_progress.follow(call, SEEN)
+    assert (seen["at"], asked) == (9, [(7, 1.0), (8, 1.0)])
+    shown = terminal.getvalue()
+    assert shown.count("0/0") == 2
+    assert shown.endswith("\r\x1b[K")
+    assert "API-1  landed as cccccccccc" in shown + capsysbinary.readouterr().out.decode()
+
+
+def test_who_has_no_terminal_waits_as_long_as_it_takes(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    def wait(request: dict[str, Any]) -> dict[str, Any]:
+        assert request["seconds"] is None
+        return {**SEEN, "events": [ENDED], "is_over": True}
+
+    run_progress.follow(Told(run, **{"runs.wait": wait}), SEEN)
+    said = capsysbinary.readouterr()
+    assert b"API-1  landed as cccccccccc" in said.out + said.err
+    assert b"0/0" not in said.err
