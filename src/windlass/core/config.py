@@ -236,6 +236,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     notify: NotifySettings = NotifySettings()
     status_node: StatusNodeSettings = StatusNodeSettings()
 
+    @property
+    def protected(self) -> list[str]:
+        """The project's own protected paths, and the pipeline that it names: it leads every run."""
+        return [*self.landing.protected, *([self.pipeline] if self.pipeline else [])]
+
 
 ABOUT = {
     "driver": "the agent CLI that `wl new` starts",

@@ -297,7 +297,9 @@ def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
     path = folder.plan(str(Path(repo.root) / folder.NAME), task)
     try:
-        return untrusted_files.read(path, most=_LARGEST_PLAN).decode("utf-8", "replace")
+        return untrusted_files.read(path, most=_LARGEST_PLAN, below=Path(repo.root)).decode(
+            "utf-8", "replace"
+        )
     except FileNotFoundError:
         return ""
     except OSError as error:
