@@ -127,11 +127,10 @@ def _doing(task: dict[str, Any]) -> str:
     what = printable_line(task["step"]) if task["state"] == "works" else task["state"]
     if task["state"] == "works" and task["visit"] > 1:
         what += f" (visit {task['visit']})"
-    if task["question"]:
-        what = "asks you"
+    about = task["why"] if task["state"] == "waits" else task["title"]
     cost = f" {money.usd(task)}" if task["usd"] or task["notional_usd"] else ""
     name, doing = render.padded(task["task"], _TASK), render.padded(what, _DOING)
-    return f"  {name} {doing} {age:>4}{cost}  {printable_line(task['title'])}"
+    return f"  {name} {doing} {age:>4}{cost}  {printable_line(about)}"
 
 
 def _visited(visit: dict[str, Any]) -> str:

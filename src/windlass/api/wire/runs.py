@@ -75,8 +75,6 @@ class TaskRunView(TypedDict):
     commit: str
     attempts: int
     """How often its change came back."""
-    question: str
-    """What its agent asks the person, and waits for; nothing where it asks nothing."""
     usd: float
     """What it cost so far; `notional_usd` is what a subscription covers."""
     notional_usd: float

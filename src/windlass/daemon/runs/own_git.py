@@ -5,6 +5,8 @@ It has what the agent has, and no more: it runs in the agent's box, where there 
 
 from __future__ import annotations
 
+import shlex
+
 from windlass.core.crew import Agent
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch import project_commands
@@ -26,7 +28,12 @@ _COMMIT = (
     " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
 )
 """Commits what is there, if anything; where nobody has an identity, as the agent."""
-_RESET = "git reset -q --hard {tip} && git clean -q -f -d"
+_RESET = (
+    "for one in rebase cherry-pick revert am; do git $one --quit 2>/dev/null; done;"
+    " git reset -q --hard && git checkout -q -f --ignore-other-worktrees -B {branch} {tip}"
+    " && git clean -q -f -d"
+)
+"""Whatever branch it is on and whatever it left half-way, it is back on its own as that was."""
 _WITHIN = 120.0
 
 
@@ -37,7 +44,7 @@ def commit(work: RunningIntent, agent: Agent, message: str) -> None:
 
 def reset(work: RunningIntent, agent: Agent, tip: str) -> None:
     """Has branch and tree be as they were at a commit; what came since is kept elsewhere."""
-    _run(work, agent, _RESET.format(tip=tip))
+    _run(work, agent, _RESET.format(branch=shlex.quote(agent.branch or ""), tip=tip))
 
 
 def unlock(work: RunningIntent, agent: Agent) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from windlass.core.crew import Agent
+from windlass.core.errors import Conflict
 from windlass.core.events import AgentSalvaged
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
@@ -30,11 +31,16 @@ def take_back(
     context = work.context
     left = setup_files.work_status(context, agent)
     dirty = (*left.staged, *left.unstaged, *left.untracked, *left.conflicted, *left.nested)
-    if not dirty and tip(context, fetcher, agent) == before:
+    is_there = left.branch == agent.branch and not left.operation
+    if is_there and not dirty and tip(context, fetcher, agent) == before:
         return
     _keep(work, agent, how)
     own_git.reset(work, agent, before)
-    fetcher.fetch(agent)
+    if (now := tip(context, fetcher, agent)) != before:
+        raise Conflict(
+            f"the branch of {agent.id} is at {now[:12]}, and was at {before[:12]} before that step",
+            f"its work is in the trash; look: wl diff {agent.id}",
+        )
 
 
 def _keep(work: RunningIntent, agent: Agent, how: str) -> None:
