@@ -479,7 +479,8 @@ def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
     (waits,) = (event for event in told if event["kind"] == "run.waits")
     assert (waits["task"], waits["question"]) == ("API-1", "Which colour?")
     board.later(4000)
-    assert board.task("API-1")["state"] == "works"
+    task = board.task("API-1")
+    assert (task["state"], task["why"]) == ("waits", "asks you: Which colour?")
     inbox = board.workshop.ask("inbox", agent="api-1", all=True)
     assert not any("<result>" in message["text"] for message in inbox)
     board.workshop.ask("answer", question="api-1", text="blue")
