@@ -54,6 +54,10 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
             said = f"the supervisor says {event.get('answer') or 'nothing'}"
             over = said if event["duty"] == "supervisor" else "over"
             step = printable_line(event["step"])
+            if event["duty"] == "resume":
+                decided = event.get("answer") or "nothing"
+                call.tell(f"{task}  {step} gave no result, and resume-decide says {decided}")
+                return
             call.tell(f"{task}  {step}, iteration {event['iteration']}: {over}")
         case "run.ended":
             outcome = call.paint(event["outcome"], task_view.colour(event["outcome"]))

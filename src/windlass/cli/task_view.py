@@ -73,6 +73,9 @@ def explain(call: Call, task: dict[str, Any]) -> None:
             first = printable_line(report["text"].strip().partition("\n")[0])
             call.say(f"  {printable_line(report['step'])} gave {report['result']}: {first}")
     run = task["run"]
+    for verdict in run["verdicts"] if run else ():
+        call.say(f"  it stopped: {printable_line(verdict['stopped'])}")
+        call.say(f"  resume-decide said {verdict['answer']}: {printable_line(verdict['why'])}")
     if run and run["attempts"]:
         call.say(f"  its change came back {run['attempts']} times: wl why {run['change']}")
     if run and run["state"] == "failed":

@@ -53,7 +53,7 @@ from windlass.store.store import Writing
 
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
-_UNSAID = {"began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
+_UNSAID = {"stopped": "", "began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
 """What an effect does not say that an older release has decided on."""
 _LARGEST_PLAN = 256 << 10
 
@@ -187,6 +187,7 @@ class RunSteps:
             readonly=data["readonly"],
             allowed=data["results"],
             loop=loop,
+            stopped=data["stopped"],
             iterations=data["iterations"],
         )
         columns = step_roles.columns(
@@ -243,6 +244,7 @@ class RunSteps:
         texts = {
             "model": prompts.AFTER_FAILURE,
             "result": prompts.once_more(allowed),
+            "decision": f"Your last message had no decision. {prompts.for_decision()}",
             "answer": f"Your last message had no answer that counts here. {prompts.for_answer()}",
         }
         text = texts.get(work.data["asks"], texts["result"])
