@@ -76,6 +76,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "step.begun": "{task}: {step} begins, as {role}",
         "step.ended": "{task}: {step} ended with {result}",
         "store.replaced": "the store was replaced: {why}",
+        "task.edited": "{task} was edited while it is at work",
         "task.postponed": "{task} waits: {why}",
         "board.held": "no more tasks are begun for now: {why}",
         "task.unmarked": "{task} could not be marked {marker} on the board: {why}",

@@ -122,6 +122,7 @@ from windlass.core.events.runs import (
     SchedulePaused,
     StepBegun,
     StepEnded,
+    TaskEdited,
     TaskPostponed,
     TaskUnmarked,
 )
@@ -250,6 +251,7 @@ __all__ = [
     "StepBegun",
     "StepEnded",
     "StoreReplaced",
+    "TaskEdited",
     "TaskPostponed",
     "TaskUnmarked",
     "TeardownFailed",

@@ -15,6 +15,9 @@ from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.printable import printable_line
 from windlass.core.runs import run, schedule, task_copy
+from windlass.core.runs.run_state import RunState
+from windlass.core.runs.task_copy import TaskCopy
+from windlass.core.shapes import convert
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
@@ -126,6 +129,7 @@ class Tasks:
             "document": self._document(job) or (task_copy.document(copy) if copy else ""),
             "run": shown,
             "waits": "" if shown and not shown["is_over"] else self._waits(repo, wanted),
+            "edited": _edited(job, copy) if shown and not shown["is_over"] else [],
             "reports": self._reports(job),
         }
 
@@ -158,6 +162,12 @@ def _shown_run(connection: sa.Connection, *, job: Job) -> TaskRunView:
     uids = [uid] if (uid := views.uid_of(job)) is not None else []
     costs = run_costs.of_agents(connection, uids)
     return views.task_run(job, rows.names(connection, uids), costs)
+
+
+def _edited(job: Job | None, now: TaskCopy | None) -> list[str]:
+    if job is None or now is None:
+        return []
+    return task_copy.differing(convert(job.state, RunState).task, now)
 
 
 def _lacking(repo: Repo, name: str) -> list[str]:

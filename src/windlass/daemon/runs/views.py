@@ -18,6 +18,7 @@ from windlass.core.events import (
     RunWaits,
     StepBegun,
     StepEnded,
+    TaskEdited,
     TaskPostponed,
     TaskUnmarked,
 )
@@ -36,7 +37,7 @@ from windlass.store import rows as agent_rows
 
 _TOLD = (
     *(RunBegun, StepBegun, RunWaits, StepEnded, RunEnded),
-    *(TaskPostponed, BoardHeld, TaskUnmarked),
+    *(TaskEdited, TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 _STATES = {
