@@ -75,6 +75,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "session.started": "session {session} runs {driver}, {mode}",
         "step.begun": "{task}: {step} begins, as {role}",
         "step.ended": "{task}: {step} ended with {result}",
+        "step.iterated": "{task}: {step}, iteration {iteration}: {duty} over {answer}",
         "store.replaced": "the store was replaced: {why}",
         "task.edited": "{task} was edited while it is at work",
         "task.postponed": "{task} waits: {why}",

@@ -50,6 +50,11 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
             call.tell(
                 f"{task}  {printable_line(event['step'])}{visit}: {event['result']}, {seconds}"
             )
+        case "step.iterated" if event["duty"] != "summary":
+            said = f"the supervisor says {event.get('answer') or 'nothing'}"
+            over = said if event["duty"] == "supervisor" else "over"
+            step = printable_line(event["step"])
+            call.tell(f"{task}  {step}, iteration {event['iteration']}: {over}")
         case "run.ended":
             outcome = call.paint(event["outcome"], task_view.colour(event["outcome"]))
             at = f" as {event['commit'][:10]}" if event.get("commit") else ""
@@ -86,6 +91,11 @@ def _doing(task: dict[str, Any]) -> str:
     visit = f"#{task['visit']}" if task["visit"] > 1 else ""
     cost = f" {money.usd(task)}" if task["usd"] or task["notional_usd"] else ""
     return f"{task['task']}{step}{visit} {age}{cost}"
+
+
+def _visited(visit: dict[str, Any]) -> str:
+    times = f" in {visit['iterations']}" if visit["iterations"] > 1 else ""
+    return f"{visit['step']}={visit['result']}{times}"
 
 
 def table(call: Call, seen: dict[str, Any]) -> None:

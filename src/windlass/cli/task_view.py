@@ -23,7 +23,8 @@ def show(call: Call, task: dict[str, Any]) -> None:
     run = task["run"]
     for visit in run["visits"] if run else ():
         again = f" (visit {visit['visit']})" if visit["visit"] > 1 else ""
-        sessions = f", {visit['sessions']} sessions" if visit["sessions"] > 1 else ""
+        rounds = f", {visit['iterations']} iterations" if visit["iterations"] > 1 else ""
+        sessions = f"{rounds}, {visit['sessions']} sessions" if visit["sessions"] > 1 else ""
         cost = f", {money.usd(visit)}" if visit["usd"] or visit["notional_usd"] else ""
         call.say(
             f"  {printable_line(visit['step'])}{again}: {visit['result']},"

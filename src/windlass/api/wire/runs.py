@@ -20,6 +20,8 @@ class RunRequest(AnyRequest):
     """Only these."""
     enabled: NotRequired[Words]
     """Variables that are `true`, for steps that ask for them."""
+    overrides: NotRequired[Words]
+    """The variables of the caller's environment that are about roles, as `NAME=value`."""
 
 
 class RunReply(TypedDict):
@@ -49,6 +51,8 @@ class VisitView(TypedDict):
     sessions: int
     iterations: int
     """How often it went round, where its role goes on until it is done."""
+    exhausted: bool
+    """Whether it used up its iterations, and gave no result."""
     usd: float
     notional_usd: float
 

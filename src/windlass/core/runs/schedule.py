@@ -20,6 +20,7 @@ from windlass.core.events import (
     SchedulePaused,
 )
 from windlass.core.jobs import Decision, Effect, JobKind, News
+from windlass.core.runs.overrides import Overrides
 
 ROUND = "run.round"
 """Read the board, and begin what is admitted."""
@@ -51,6 +52,8 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     mode: Literal["live", "headless"] = "headless"
     enabled: tuple[str, ...] = ()
     """Variables that are `true`, for steps that ask for them."""
+    overrides: Overrides = {}
+    """What the environment of whoever began it says of roles."""
     waits: dict[str, int] = {}
     paused: bool = False
     at_work: bool = False

@@ -16,7 +16,7 @@ from windlass.core.events import RunEnded, RunSubmitted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing.changes import UNFINISHED, WAITING, Change, ChangeId
 from windlass.core.printable import printable_line
-from windlass.core.runs import run as core
+from windlass.core.runs import orders
 from windlass.daemon.agents import ending_settings, endings, merge_refusals
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.gate import gates
@@ -51,7 +51,7 @@ class RunEndings:
         """Proposed twice, the same head is one revision."""
         return (
             Operation(
-                core.SUBMIT,
+                orders.SUBMIT,
                 (Step("propose", self._propose), Step("mark", self._mark_submitted)),
                 lambda _: [],
                 lambda work: {
@@ -61,7 +61,7 @@ class RunEndings:
                 standing=_standing,
             ),
             Operation(
-                core.FINISH,
+                orders.FINISH,
                 (
                     Step("withdraw", self._withdraw, needed=_is_given_up),
                     Step("end", self._end, needed=_is_dropped),

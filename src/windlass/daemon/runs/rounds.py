@@ -18,9 +18,7 @@ from windlass.core.events import BoardHeld, TaskPostponed
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.pipeline import engine
-from windlass.core.pipeline.step_roles import StepRole
-from windlass.core.pipeline.steps import Inline, Pipeline
-from windlass.core.runs import admission, run, run_state, schedule, task_copy
+from windlass.core.runs import admission, moves, run, run_state, schedule, task_copy
 from windlass.core.runs.admission import Admission
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
@@ -31,7 +29,7 @@ from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import board_edits, holds, markers, preflight
+from windlass.daemon.runs import board_edits, holds, markers, preflight, run_roles
 from windlass.daemon.runs.conflicts import Conflicts
 from windlass.project import pipelines, step_roles
 from windlass.project.boards import BoardFile
@@ -159,7 +157,7 @@ class Rounds:
                 continue
             taken.add(about)
             self._jobs.begin(
-                writing, run.KIND.name, repo=repo.id, subject=about, state=run.begun(begun)
+                writing, run.KIND.name, repo=repo.id, subject=about, state=moves.begun(begun)
             )
         edits = board_edits.look(
             writing,
@@ -225,25 +223,18 @@ def _run(
     found = pipelines.chosen(
         name, file.folder, command_line=state.pipeline, config=config.pipeline
     ).pipeline
+    roles = run_roles.of_run(found, copy.role, file.folder, config, state.overrides)
     return RunState(
         task=copy,
         pipeline=step_roles.applied(found, file.folder),
-        roles=_roles(found, copy.role, file.folder, config),
+        roles=roles.roles,
+        at_steps=roles.at_steps,
+        sums_up=roles.sums_up,
         place=engine.start(found, frozenset(state.enabled)),
         driver=state.driver,
         mode=state.mode,
         most_attempts=most_attempts,
     )
-
-
-def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict[str, StepRole]:
-    """What the roles of a run say about steps. A role that nobody knows says what is usual."""
-    wanted = {of_task, engine.GENERIC_FIX.agent}
-    for step in pipeline.steps:
-        wanted |= {step.agent}
-        wanted |= {each.agent for each in step.on_result.values() if isinstance(each, Inline)}
-    known = wanted.intersection(step_roles.names(place, config))
-    return {name: step_roles.find(name, place, config) for name in known}
 
 
 def _admitted(work: RunningIntent) -> dict[str, Any]:

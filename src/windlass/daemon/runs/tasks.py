@@ -14,7 +14,7 @@ from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.printable import printable_line
-from windlass.core.runs import run, schedule, task_copy
+from windlass.core.runs import checklist, run, schedule, task_copy
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.task_copy import TaskCopy
 from windlass.core.shapes import convert
@@ -145,9 +145,10 @@ class Tasks:
 
     def _document(self, job: Job | None) -> str:
         try:
-            return records.document(self._context, job.id) if job is not None else ""
+            text = records.document(self._context, job.id) if job is not None else ""
         except FileNotFoundError:
             return ""  # it is only just being prepared, or retention has taken it
+        return checklist.marked(text, convert(job.state, RunState).loop.ticks) if job else text
 
     def _reports(self, job: Job | None) -> list[ReportView]:
         if job is None:

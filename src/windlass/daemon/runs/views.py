@@ -18,6 +18,7 @@ from windlass.core.events import (
     RunWaits,
     StepBegun,
     StepEnded,
+    StepIterated,
     TaskEdited,
     TaskPostponed,
     TaskUnmarked,
@@ -36,7 +37,7 @@ from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
 _TOLD = (
-    *(RunBegun, StepBegun, RunWaits, StepEnded, RunEnded),
+    *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded, RunEnded),
     *(TaskEdited, TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
@@ -45,6 +46,7 @@ _STATES = {
     "beginning": "begins",
     "working": "works",
     "looking": "works",
+    "iterating": "works",
     "asking": "is asked for its result",
     "closing": "ends",
     "submitting": "is submitted",
@@ -186,6 +188,7 @@ def _visit(visit: Visit, cost: RunCost) -> VisitView:
         "seconds": visit.seconds,
         "sessions": visit.sessions,
         "iterations": visit.iterations,
+        "exhausted": visit.exhausted,
         "usd": spent.usd,
         "notional_usd": spent.notional_usd,
     }
