@@ -307,7 +307,7 @@ def test_a_visit_that_takes_too_long_is_ended(board: RunGround) -> None:
     board.workshop.ask("pause", agent="api-1")
     board.settle()
     board.later(4000)
-    assert board.task("API-1")["state"] == "works"
+    assert board.task("API-1")["state"] == "waits"
     board.workshop.converse(agent, "begin")
     board.workshop.ask("resume", agent="api-1")
     board.later(400)
