@@ -9,7 +9,8 @@ import pytest
 from tests.git.conftest import git
 from tests.git.test_merges import plan, work
 
-from windlass.git import merges
+from windlass.core.errors import Conflict
+from windlass.git import checkout, merges
 from windlass.git.index_lock import CheckoutBusy
 from windlass.git.repository import Repository
 
@@ -99,14 +100,14 @@ def test_who_begins_a_rebase_in_the_middle_of_the_move_is_not_undone_by_it(
     work(ws, "new.txt")
     chosen = plan(repo)
     place = repo.root + "/.git/rebase-merge"
-    follow = merges.checkout.Follower.follow
+    follow = checkout.Follower.follow
 
-    def late(self: merges.checkout.Follower) -> None:
+    def late(self: checkout.Follower) -> None:
         follow(self)
         Path(place).mkdir()
         (Path(place) / "head-name").write_text("refs/heads/main\n")
 
-    monkeypatch.setattr(merges.checkout.Follower, "follow", late)
+    monkeypatch.setattr(checkout.Follower, "follow", late)
     with pytest.raises(CheckoutBusy):
         merges.apply(repo, chosen)
     assert git(repo.root, "rev-parse", "main") == chosen.old
@@ -148,10 +149,10 @@ def test_a_worktree_that_is_away_keeps_its_branch_where_nothing_lands(
     with pytest.MonkeyPatch.context() as patch:
 
         def refused(*_: object, **__: object) -> None:
-            raise merges.Conflict("no", "")
+            raise Conflict("no", "")
 
         patch.setattr(merges, "set_ref", refused)
-        with pytest.raises(merges.Conflict, match="no"):
+        with pytest.raises(Conflict, match="no"):
             merges.apply(repo, chosen)
     (tmp_path / "shelf").rename(place)
     assert git(place, "symbolic-ref", "HEAD") == "refs/heads/main"
