@@ -65,11 +65,10 @@ def _own_file(named: str, windlass: str) -> str:
         paths.append(os.path.join(windlass, "pipelines", f"{named}.json"))
     for path in paths:
         try:
-            real = os.path.realpath(path)
-            inside = os.path.commonpath([real, os.path.realpath(top)]) == os.path.realpath(top)
+            inside = folder.is_within(path, top)
         except ValueError:  # no path can be called that
             continue
-        if inside and os.path.isfile(real):
+        if inside and os.path.isfile(path):
             return path
     return ""
 

@@ -112,7 +112,7 @@ class Rounds:
         most = gate.config.landing.max_attempts if gate is not None else 1
         since = {name: each.since for name, each in state.postponed.items()}
         conflicts = Conflicts(self._context, repo, file.board, at_work, since)
-        held = holds.why(self._context, repo, state, config)
+        held = holds.why(self._context, repo, state.driver, config)
         while True:
             chosen = admission.choose(
                 file.board,
