@@ -221,7 +221,11 @@ def _run(
     """The run of a task at its beginning; raises what keeps it from that."""
     copy = task_copy.of(file.board.by_id[name])
     found = pipelines.chosen(
-        name, file.folder, command_line=state.pipeline, config=config.pipeline
+        name,
+        file.folder,
+        command_line=state.pipeline,
+        config=config.pipeline,
+        board=file.board,
     ).pipeline
     roles = run_roles.of_run(found, copy.role, file.folder, config, state.overrides)
     return RunState(
