@@ -299,15 +299,19 @@ def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
     path = folder.plan(str(Path(repo.root) / folder.NAME), task)
     try:
-        return untrusted_files.read(path, most=_LARGEST_PLAN, below=Path(repo.root)).decode(
-            "utf-8", "replace"
-        )
+        held = untrusted_files.read(path, most=_LARGEST_PLAN + 1, below=Path(repo.root))
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror or error}", "mend it, or remove it"
         ) from None
+    if len(held) > _LARGEST_PLAN:
+        raise ConfigError(
+            f"{path} has more than {_LARGEST_PLAN >> 10} KiB",
+            "every step reads all of it: shorten it, and say where the rest is",
+        )
+    return held.decode("utf-8", "replace")
 
 
 def run_of(work: RunningIntent) -> JobId:
