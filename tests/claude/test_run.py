@@ -24,6 +24,8 @@ turns = 2
 supervisor_interval = 1
 [roles.security-audit]
 mode = "live"
+[roles.documentation-writer]
+turns = 1
 """
 STEPS = ["planning", "execution", "summary", "audit", "test", "docs", "validation"]
 
@@ -32,9 +34,9 @@ def says(result: str, report: str = "It is so.") -> dict[str, Any]:
     return {"text": f"<report>{report}</report>\n<result>{result}</result>"}
 
 
-def plays(on: Scene, pattern: str, *turns: dict[str, Any]) -> None:
+def plays(scene: Scene, pattern: str, *turns: dict[str, Any]) -> None:
     """Has the model say this to whoever is told first what the pattern finds."""
-    on.model.for_prompt(pattern, {"turns": list(turns)})
+    scene.model.for_prompt(pattern, {"turns": list(turns)})
 
 
 @pytest.mark.parametrize("flags", [[], pytest.param(["--live"], marks=pytest.mark.soak)])
@@ -42,6 +44,8 @@ def test_a_task_goes_through_the_full_pipeline_with_a_supervised_loop_and_a_live
     on: Scene, flags: list[str]
 ) -> None:
     """The first iteration uses up its turns, and its supervisor has it begin anew.
+
+    Who uses up its turns in a step that does not loop is asked for its result.
 
     Where all sessions are live, whose turns nobody counts, it ends by itself.
     """
@@ -63,6 +67,7 @@ def test_a_task_goes_through_the_full_pipeline_with_a_supervised_loop_and_a_live
     right = bash("printf 'def sub(a, b):\\n    return a - b\\n' > sub.py && git add sub.py")
     done = {"text": "<report>sub.py is there.</report>\n- [x] write sub"}
     plays(on, "This is iteration 2", right, done)
+    plays(on, "You do the step `docs`", bash("cat calc.py"), says("PASS"))
     ran = on.wl("run", "--driver", "claude", "--pipeline", "full", "--json", *flags)
     assert ran.code == 0, f"{ran.out}\n{ran.err}\n{on.wl('log', '--all').out}"
     *told, over = [json.loads(line) for line in ran.out.splitlines()]
@@ -77,10 +82,13 @@ def test_a_task_goes_through_the_full_pipeline_with_a_supervised_loop_and_a_live
     assert (windlass.parent / "sub.py").exists()
     assert not (windlass.parent / "wrong.txt").exists()
     started = [e["data"] for e in on.ground.events() if e["kind"] == "session.started"]
+    of_each = [*STEPS[:2], *["execution"] * 2, *STEPS[2:]]
     assert [each["mode"] for each in started] == [
-        "live" if flags or number == STEPS.index("audit") + 2 else "headless"
-        for number in range(len(STEPS) + 2)
+        "live" if flags or step == "audit" else "headless" for step in of_each
     ]
+    stopped = [e["data"] for e in on.ground.events() if e["kind"] == "turn.ended"]
+    out_of_turns = [each for each in stopped if each.get("subtype") == "error_max_turns"]
+    assert len(out_of_turns) == (0 if flags else 2)
     asked = "\n".join(text for request in on.model.requests for text in request.texts)
     assert "Write no wrong.txt." in asked
     assert "Report of `planning` (visit 1, PASS):" in asked

@@ -110,7 +110,10 @@ class RunSteps:
                 orders.ASK,
                 (Step("say", self._say), Step("wake", self._wake_up)),
                 lambda _: [],
-                lambda work: {"uid": work.data["uid"], "waits": work.data.get("waits", False)},
+                lambda work: {
+                    "waits": work.data.get("waits", False),
+                    "session": work.data.get("session", 0),
+                },
             ),
             Operation(orders.LOOK, (), lambda _: [], standstill.rests),
         )
@@ -262,6 +265,7 @@ class RunSteps:
         session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
         if session is not None and session.ended_at is not None:
             self._wake(agent.uid, f"{work.intent.id}:wake")
+        work.keep(session=self._live(work).session)
 
     def _live(self, work: RunningIntent) -> Agent:
         return still_live(self._context, Uid(work.data["uid"]))
