@@ -77,6 +77,8 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "step.ended": "{task}: {step} ended with {result}",
         "step.iterated": "{task}: {step}, iteration {iteration}: {duty} over {answer}",
         "store.replaced": "the store was replaced: {why}",
+        "backend.down": "the model of {driver} cannot be asked, so its runs wait: {why}",
+        "backend.up": "the model of {driver} answers again",
         "task.postponed": "{task} waits: {why}",
         "board.held": "no more tasks are begun for now: {why}",
         "task.unmarked": "{task} could not be marked {marker} on the board: {why}",

@@ -168,6 +168,8 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agent: Usd = 10.0
     day: Usd = 50.0
     repo: Usd | None = None
+    run: Usd | None = None
+    step: Usd | None = None
     window: Annotated[int, msgspec.Meta(ge=0, le=100)] = 80
 
 
@@ -233,6 +235,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nudges: NudgeSettings = NudgeSettings()
     notify: NotifySettings = NotifySettings()
     status_node: StatusNodeSettings = StatusNodeSettings()
+
+    @property
+    def protected(self) -> list[str]:
+        """The project's own protected paths, and the pipeline that it names: it leads every run."""
+        return [*self.landing.protected, *([self.pipeline] if self.pipeline else [])]
 
 
 ABOUT = {
@@ -310,6 +317,8 @@ ABOUT = {
     "budget.agent": "USD that one agent may spend before it is paused; 0: no limit",
     "budget.day": "USD that all agents together may spend in a day; 0: no limit",
     "budget.repo": "USD that all agents of a repository may ever spend; unset: no limit",
+    "budget.run": "USD that one try of a task may cost before it fails; unset: budget.agent alone",
+    "budget.step": "USD that one visit of a step may cost before it is ended; unset: no limit",
     "budget.window": "percent of a usage window above which no agent is started; 0: no limit",
     "mail.rate": "messages that one sender may send in a minute",
     "mail.inbox": "messages that may wait for one agent",

@@ -115,7 +115,7 @@ class Services:
         upstreams = Upstreams(context)
         requests = PullRequests(context, self.jobs, upstreams, self._forge)
         self.landing_undos = LandingUndos(context, self.submissions)
-        budgets = Budgets(context, self.intents)
+        self.budgets = budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))
         sources = Sources(

@@ -63,15 +63,15 @@ def test_who_has_rested_has_all_of_its_time_again(told: Told) -> None:
 def test_a_model_that_fails_again_and_again_ends_the_run(told: Told) -> None:
     pauses = []
     for _ in range(moves.MOST_FAILURES - 1):
-        told.turn(1, "529", failed=True)
+        told.turn(1, "authentication_failed: 401", failed=True)
         pauses.append((told.last.wake_at or 0.0) - told.now)
         assert told.later(400).asked == orders.ASK
         told.done(orders.ASK)
     assert pauses == sorted(pauses)
     assert pauses[0] < pauses[-1]
-    assert told.turn(1, "529", failed=True).asked == orders.CLOSE
+    assert told.turn(1, "authentication_failed: 401", failed=True).asked == orders.CLOSE
     assert told.state.ending is not None
-    assert "529" in told.state.ending.why
+    assert "authentication_failed: 401" in told.state.ending.why
 
 
 def test_sessions_that_die_one_after_the_other_end_the_run(told: Told) -> None:

@@ -79,5 +79,7 @@ def fresh_session(state: RunState) -> RunState:
         wake_at=None,
         heard=None,
         model_failures=0,
+        outage="",
+        held="",
         failures=0,
     )

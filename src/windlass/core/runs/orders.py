@@ -9,6 +9,7 @@ import msgspec
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.steps import Step
 from windlass.core.runs import loop as loops
+from windlass.core.runs import pauses
 from windlass.core.runs.run_state import RunState, Stage
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
@@ -56,7 +57,7 @@ def order(state: RunState) -> dict[str, Any]:
             known |= {"title": state.task.title, "again": bool(state.change)}
         case "finishing":
             known |= {"ending": msgspec.to_builtins(state.ending), "change": state.change}
-    return known
+    return known | pauses.order(state)
 
 
 def asks(state: RunState) -> str:

@@ -11,10 +11,17 @@ from typing import Any
 
 from windlass.core import jobs, shapes
 from windlass.core.errors import ConfigError, Denied, NotFound, UserError
-from windlass.core.events import AgentEnded, ChangeLanded, ChangeStopped, SessionEnded, TurnOver
+from windlass.core.events import (
+    AgentEnded,
+    BudgetExceeded,
+    ChangeLanded,
+    ChangeStopped,
+    SessionEnded,
+    TurnOver,
+)
 from windlass.core.jobs import Decision, JobKind, News
 from windlass.core.pipeline import engine
-from windlass.core.runs import moves, orders, turns
+from windlass.core.runs import moves, orders, pauses, turns
 from windlass.core.runs.moves import MOST_FAILURES, changed, do, finish, fresh_visit, go_on, rest
 from windlass.core.runs.run_state import Ending, Outcome, RunState, Stage, Visit, subjects
 
@@ -60,7 +67,10 @@ def _effect_over(state: RunState, news: News) -> Decision:
     status, result = news.data["status"], news.data.get("result") or {}
     if status != "done":
         return _failed(state, news, _why(news.data))
-    return _ENDS[state.stage](changed(state, failures=0), result, news)
+    if (paused := pauses.told(state, result)) is not None:
+        return rest(paused) if paused.ending is None else finish(paused, paused.ending)
+    state = pauses.over(changed(state, failures=0), news.at)
+    return _ENDS[state.stage](state, result, news)
 
 
 def _why(effect: dict[str, Any]) -> str:
@@ -213,6 +223,7 @@ _OF_OTHERS: dict[str, Callable[[RunState, News], Decision]] = {
     TurnOver.kind: turns.turn_over,
     SessionEnded.kind: turns.session_ended,
     AgentEnded.kind: _agent_ended,
+    BudgetExceeded.kind: turns.budget_spent,
     ChangeLanded.kind: _change_over,
     ChangeStopped.kind: _change_over,
 }

@@ -58,7 +58,7 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a turn or of a session, as the run heard of it."""
 
-    what: Literal["turn", "failed turn", "session"]
+    what: Literal["turn", "failed turn", "session", "run budget", "step budget"]
     session: int
     said: str = ""
 
@@ -123,6 +123,14 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     wake_at: float | None = None
     until: float = 0.0
     """When the time of this visit is over."""
+    held: str = ""
+    """Why its agent may not begin or go on yet; nothing where it may."""
+    turn: float = 0.0
+    """When its model is to be asked, of those that waited for it."""
+    outage: str = ""
+    """How its model failed that it waits for."""
+    noted: bool = False
+    """Whether that was noted for all others that ask the same model."""
     rested: bool = False
     """Whether its agent rested when that was looked at: it has all of its time again."""
 

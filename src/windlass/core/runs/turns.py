@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from windlass.core import jobs
 from windlass.core.jobs import Decision, News
 from windlass.core.pipeline.steps import PASS, UNKNOWN
-from windlass.core.runs import checklist, last_words
+from windlass.core.pricing import OF_RUN, OF_STEP
+from windlass.core.runs import backend, checklist, last_words, pauses
 from windlass.core.runs import loop as loops
 from windlass.core.runs.moves import (
     MOST_FAILURES,
@@ -24,6 +25,12 @@ from windlass.core.runs.run_state import Ending, Heard, RunState
 
 _MODEL_PAUSE = 5.0
 """Seconds until an agent whose model failed is asked to go on; twice as long after each."""
+_SAID = ("turn", "failed turn")
+"""What is heard of the agent itself."""
+_BUDGETS: dict[str, Literal["run budget", "step budget"]] = {
+    OF_RUN: "run budget",
+    OF_STEP: "step budget",
+}
 _LOOK_AGAIN = 300.0
 """Seconds until an agent is looked at once more that rested when its time was over."""
 
@@ -109,6 +116,15 @@ def session_ended(state: RunState, news: News) -> Decision:
     return _hear(state, Heard(what="session", session=session, said=how), news.at)
 
 
+def budget_spent(state: RunState, news: News) -> Decision:
+    """A visit that has spent its money is over, and so is a run that has."""
+    what = _BUDGETS.get(news.data["budget"])
+    if what is None:
+        return rest(state)
+    session, said = int(news.data["session"]), str(news.data["sentence"])
+    return _hear(state, Heard(what=what, session=session, said=said), news.at)
+
+
 def _hear(state: RunState, heard: Heard, at: float) -> Decision:
     """Judges it at once where nothing is under way for the visit, and else when that is over."""
     if state.stage == "working" and heard.session >= state.session:
@@ -116,9 +132,9 @@ def _hear(state: RunState, heard: Heard, at: float) -> Decision:
     begins = state.stage == "beginning" and heard.session > state.session
     may_go_on = state.stage in ("looking", "asking", "iterating")
     if begins or (may_go_on and heard.session >= state.session):
-        # That a session ended says less than what its agent said before.
+        # That a session ended or was too dear says less than what its agent said before.
         known = state.heard
-        if heard.what == "session" and known is not None and known.session == heard.session:
+        if heard.what not in _SAID and known is not None and known.session == heard.session:
             return rest(state)
         return rest(changed(state, heard=heard))
     return rest(state)
@@ -130,12 +146,22 @@ def _judge_heard(state: RunState, heard: Heard, at: float) -> Decision:
         return _died(state, at, heard.said)
     if heard.what == "failed turn":
         return _model_failed(state, at, heard.said)
-    state = changed(state, said=heard.said, deaths=0, model_failures=0)
+    if heard.what == "step budget":
+        said = f"It was ended: {heard.said}\n{state.said}"
+        return do(changed(state, stage="closing", result=UNKNOWN, said=said))
+    if heard.what == "run budget":
+        return finish(state, Ending(outcome="failed", why=heard.said))
+    state = changed(state, said=heard.said, deaths=0, model_failures=0, outage="")
     return _judge(state) if state.loop.duty == "work" else _judge_look(state)
 
 
 def _model_failed(state: RunState, at: float, said: str) -> Decision:
-    """Asks the agent to go on after a while; a model that fails again and again ends the run."""
+    """Asks the agent to go on after a while; a model that refuses again and again ends the run.
+
+    One that is down ends none: all that ask it wait together.
+    """
+    if backend.is_outage(said):
+        return do(pauses.outage(state, said))
     state = changed(state, stage="asking", model_failures=state.model_failures + 1)
     if state.model_failures >= MOST_FAILURES:
         why = f"the model could not be asked {state.model_failures} times: {said}"

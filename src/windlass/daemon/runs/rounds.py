@@ -112,7 +112,7 @@ class Rounds:
         most = gate.config.landing.max_attempts if gate is not None else 1
         since = {name: each.since for name, each in state.postponed.items()}
         conflicts = Conflicts(self._context, repo, file.board, at_work, since)
-        held = holds.why(self._context, repo, state, config)
+        held = holds.why(self._context, repo, state.driver, config)
         while True:
             chosen = admission.choose(
                 file.board,
@@ -202,7 +202,11 @@ def _run(
     """The run of a task at its beginning; raises what keeps it from that."""
     copy = task_copy.of(file.board.by_id[name])
     found = pipelines.chosen(
-        name, file.folder, command_line=state.pipeline, config=config.pipeline
+        name,
+        file.folder,
+        command_line=state.pipeline,
+        config=config.pipeline,
+        board=file.board,
     ).pipeline
     roles = run_roles.of_run(found, copy.role, file.folder, config, state.overrides)
     return RunState(

@@ -10,6 +10,7 @@ import uuid
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -41,7 +42,8 @@ from windlass.daemon.landing import tickets
 from windlass.daemon.launch import clones
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, records, standstill, step_roles, taken_back
+from windlass.daemon.runs import markers, permissions, records, standstill, step_roles, taken_back
+from windlass.daemon.runs.permissions import Permissions, may
 from windlass.git import workspaces
 from windlass.project import folder
 from windlass.store import changes as change_rows
@@ -75,6 +77,7 @@ class RunSteps:
         self._spawns = spawns
         self._life = life
         self._wake = wake
+        self._permissions = Permissions(context)
 
     def operations(self) -> tuple[Operation, ...]:
         """Preparing makes an agent, so it has none to lock yet."""
@@ -83,37 +86,33 @@ class RunSteps:
                 orders.PREPARE,
                 (
                     Step("document", self._write_document),
-                    Step("agent", self._make_agent, needed=lambda data: not data.get("dropped")),
+                    Step("permission", self._permissions.agent, needed=_is_wanted),
+                    Step("agent", self._make_agent, needed=_is_wanted),
                 ),
                 lambda _: [],
-                lambda work: {
-                    "uid": work.data.get("made", ""),
-                    "dropped": work.data.get("dropped", ""),
-                },
+                _prepared,
             ),
             Operation(
                 orders.BEGIN,
                 (
-                    Step("stop", self._stop_last),
-                    Step("record", self._record),
-                    Step("start", self._start),
+                    Step("permission", self._permissions.session),
+                    Step("stop", self._stop_last, needed=may),
+                    Step("record", self._record, needed=may),
+                    Step("start", self._start, needed=may),
                 ),
                 of_one_agent,
-                lambda work: {
-                    "session": work.data["session"],
-                    "rests": work.data["rests"],
-                    "tip": work.data.get("tip", ""),
-                },
+                _begun,
                 stops=of_one_agent,
             ),
             Operation(
                 orders.ASK,
-                (Step("say", self._say), Step("wake", self._wake_up)),
+                (
+                    Step("permission", self._permissions.turn),
+                    Step("say", self._say, needed=may),
+                    Step("wake", self._wake_up, needed=may),
+                ),
                 lambda _: [],
-                lambda work: {
-                    "waits": work.data.get("waits", False),
-                    "session": work.data.get("session", 0),
-                },
+                _asked,
             ),
             Operation(orders.LOOK, (), lambda _: [], standstill.rests),
         )
@@ -271,17 +270,47 @@ class RunSteps:
         return still_live(self._context, Uid(work.data["uid"]))
 
 
+def _is_wanted(data: Any) -> bool:
+    """Whether a task is still to be begun, and may be."""
+    return not data.get("dropped") and may(data)
+
+
+def _prepared(work: RunningIntent) -> dict[str, Any]:
+    data = work.data
+    made = {"uid": data.get("made", ""), "dropped": data.get("dropped", "")}
+    return permissions.told(data) or made
+
+
+def _begun(work: RunningIntent) -> dict[str, Any]:
+    data = work.data
+    if not may(data):
+        return permissions.told(data)
+    return {"session": data["session"], "rests": data["rests"], "tip": data.get("tip", "")}
+
+
+def _asked(work: RunningIntent) -> dict[str, Any]:
+    data = work.data
+    asked = {"waits": data.get("waits", False), "session": data.get("session", 0)}
+    return permissions.told(data) or asked
+
+
 def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
     path = folder.plan(str(Path(repo.root) / folder.NAME), task)
     try:
-        return untrusted_files.read(path, most=_LARGEST_PLAN).decode("utf-8", "replace")
+        held = untrusted_files.read(path, most=_LARGEST_PLAN + 1, below=Path(repo.root))
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror or error}", "mend it, or remove it"
         ) from None
+    if len(held) > _LARGEST_PLAN:
+        raise ConfigError(
+            f"{path} has more than {_LARGEST_PLAN >> 10} KiB",
+            "every step reads all of it: shorten it, and say where the rest is",
+        )
+    return held.decode("utf-8", "replace")
 
 
 def run_of(work: RunningIntent) -> JobId:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+
 import msgspec
 
 from windlass.core.crew import Agent
+from windlass.core.errors import Conflict
 from windlass.core.events import AgentSalvaged
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
@@ -14,7 +17,12 @@ from windlass.daemon.launch import boxes, homecomings, project_commands, setup_f
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, salvage
 
-_RESET = "git reset -q --hard {tip} && git clean -q -f -d"
+_RESET = (
+    "for one in rebase cherry-pick revert am; do git $one --quit 2>/dev/null; done;"
+    " git reset -q --hard && git checkout -q -f --ignore-other-worktrees -B {branch} {tip}"
+    " && git clean -q -f -d"
+)
+"""Whatever branch it is on and whatever it left half-way, it is back on its own as that was."""
 _WITHIN = 120.0
 
 
@@ -32,11 +40,17 @@ def take_back(
     context = work.context
     left = setup_files.work_status(context, agent)
     dirty = (*left.staged, *left.unstaged, *left.untracked, *left.conflicted, *left.nested)
-    if not dirty and tip(context, fetcher, agent) == before:
+    is_there = left.branch == agent.branch and not left.operation
+    if is_there and not dirty and tip(context, fetcher, agent) == before:
         return
     _keep(work, agent, how)
-    project_commands.run(work, agent, "commit", _RESET.format(tip=before), _WITHIN)
-    fetcher.fetch(agent)
+    reset = _RESET.format(branch=shlex.quote(agent.branch or ""), tip=before)
+    project_commands.run(work, agent, "commit", reset, _WITHIN)
+    if (now := tip(context, fetcher, agent)) != before:
+        raise Conflict(
+            f"the branch of {agent.id} is at {now[:12]}, and was at {before[:12]} before that step",
+            f"its work is in the trash; look: wl diff {agent.id}",
+        )
 
 
 def _keep(work: RunningIntent, agent: Agent, how: str) -> None:

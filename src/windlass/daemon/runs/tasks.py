@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import sqlalchemy as sa
-
 from windlass.api.verbs import Caller
-from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest, TaskRunView
+from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest
 from windlass.core.board.tasks import PENDING, Task
 from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId
@@ -22,10 +20,9 @@ from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import markers, records, run_costs, views
+from windlass.daemon.runs import markers, records, task_runs, views
 from windlass.project import boards
 from windlass.store import jobs as job_rows
-from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
@@ -120,7 +117,9 @@ class Tasks:
         if on_board is None and job is None:
             raise NotFound(f"no task {printable_line(wanted)} on the board", "`wl board list`")
         copy = task_copy.of(on_board) if on_board is not None else None
-        shown = self._context.store.read(partial(_shown_run, job=job)) if job is not None else None
+        found, now = [job] if job is not None else [], self._context.clock.now()
+        runs = self._context.store.read(partial(task_runs.shown, runs=found, now=now))
+        shown = runs[0] if runs else None
         return {
             "task": copy.id if copy is not None else str(shown["task"] if shown else wanted),
             "title": copy.title if copy is not None else str(shown["title"] if shown else ""),
@@ -155,12 +154,6 @@ class Tasks:
             {"step": kept.label, "visit": kept.visit, "result": kept.result, "text": kept.text}
             for kept in records.reports(self._context, job.id)
         ]
-
-
-def _shown_run(connection: sa.Connection, *, job: Job) -> TaskRunView:
-    uids = [uid] if (uid := views.uid_of(job)) is not None else []
-    costs = run_costs.of_agents(connection, uids)
-    return views.task_run(job, rows.names(connection, uids), costs)
 
 
 def _lacking(repo: Repo, name: str) -> list[str]:
