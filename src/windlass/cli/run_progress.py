@@ -62,6 +62,9 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
             call.tell(f"{task}  {outcome}{at}{why}")
         case "task.postponed":
             call.tell(f"{task}  waits: {printable_line(event['why'])}")
+        case "task.edited":
+            fields = printable_line(", ".join(event["fields"]))
+            call.tell(f"{task}  was edited ({fields}): its run goes on with what it was")
         case "board.held":
             call.tell(f"no more is begun for now: {printable_line(event['why'])}")
         case "task.unmarked":

@@ -61,6 +61,9 @@ def say(call: Call, task: dict[str, Any]) -> None:
     commit = f" as {run['commit'][:10]}" if run["commit"] else ""
     cost = f", {money.usd(run)}" if run["usd"] or run["notional_usd"] else ""
     call.say(f"  {state}{commit}{by}{change}{cost}")
+    if task["edited"]:
+        edited = printable_line(", ".join(task["edited"]))
+        call.say(f"  edited   {edited}: its run goes on with what it was")
     if run["why"]:
         call.say(f"  because  {printable_line(run['why'])}")
 

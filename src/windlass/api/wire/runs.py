@@ -129,6 +129,8 @@ class TaskReply(TypedDict):
     run: TaskRunView | None
     waits: str
     """Why it is not begun, though it could be; nothing where nobody has it worked on."""
+    edited: list[str]
+    """What of it is another on the board than its run goes by, while that is open."""
     reports: list[ReportView]
 
 

@@ -14,6 +14,7 @@ from windlass.core.jobs import Job
 from windlass.core.printable import printable_line
 from windlass.core.runs import checklist, run, schedule, task_copy
 from windlass.core.runs.run_state import RunState
+from windlass.core.runs.task_copy import TaskCopy
 from windlass.core.shapes import convert
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
@@ -127,6 +128,7 @@ class Tasks:
             "document": self._document(job) or (task_copy.document(copy) if copy else ""),
             "run": shown,
             "waits": "" if shown and not shown["is_over"] else self._waits(repo, wanted),
+            "edited": _edited(job, copy) if shown and not shown["is_over"] else [],
             "reports": self._reports(job),
         }
 
@@ -154,6 +156,12 @@ class Tasks:
             {"step": kept.label, "visit": kept.visit, "result": kept.result, "text": kept.text}
             for kept in records.reports(self._context, job.id)
         ]
+
+
+def _edited(job: Job | None, now: TaskCopy | None) -> list[str]:
+    if job is None or now is None:
+        return []
+    return task_copy.differing(convert(job.state, RunState).task, now)
 
 
 def _lacking(repo: Repo, name: str) -> list[str]:

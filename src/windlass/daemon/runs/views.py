@@ -18,6 +18,7 @@ from windlass.core.events import (
     StepBegun,
     StepEnded,
     StepIterated,
+    TaskEdited,
     TaskPostponed,
     TaskUnmarked,
 )
@@ -34,7 +35,7 @@ from windlass.store import rows as agent_rows
 
 _TOLD = (
     *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded, RunEnded),
-    *(TaskPostponed, BoardHeld, TaskUnmarked),
+    *(TaskEdited, TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 
