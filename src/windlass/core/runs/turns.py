@@ -104,6 +104,9 @@ def asked_again(state: RunState, result: dict[str, Any], news: News) -> Decision
     """Waits for the answer; who waits for somebody was not asked, and has a turn by itself."""
     if result.get("waits"):
         return _working(state, news.at)
+    heard, session = state.heard, result.get("session", 0)
+    if heard is not None and heard.what == "session" and heard.session < session:
+        state = changed(state, heard=None, session=session)  # it was woken to answer
     return _working(changed(state, asked=state.asked or not state.model_failures), news.at)
 
 

@@ -266,6 +266,7 @@ class RunSteps:
         session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
         if session is not None and session.ended_at is not None:
             self._wake(agent.uid, f"{work.intent.id}:wake")
+        work.keep(session=self._live(work).session)
 
     def _live(self, work: RunningIntent) -> Agent:
         return still_live(self._context, Uid(work.data["uid"]))
@@ -291,7 +292,7 @@ def _begun(work: RunningIntent) -> dict[str, Any]:
 
 def _asked(work: RunningIntent) -> dict[str, Any]:
     data = work.data
-    asked = {"uid": data["uid"], "waits": data.get("waits", False)}
+    asked = {"waits": data.get("waits", False), "session": data.get("session", 0)}
     return permissions.told(data) or asked
 
 
