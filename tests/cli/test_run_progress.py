@@ -1,4 +1,4 @@
-"""`wl run` on a terminal: lines that move, and above them what happens."""
+"""`wl run`: on a terminal lines that move and above them what happens, and how it ends."""
 
 from __future__ import annotations
 
@@ -54,3 +54,24 @@ def test_no_look_is_so_long_that_several_daemons_could_die_under_it(
     said = capsysbinary.readouterr()
     assert b"API-1     landed as cccccccccc" in said.out + said.err
     assert b"0 of 0" not in said.err
+
+
+def failed(*, exhausted: bool) -> dict[str, Any]:
+    """A board whose only task has failed."""
+    visit = {"step": "execution", "result": "UNKNOWN", "iterations": 3, "exhausted": exhausted}
+    task = {"task": "API-1", "state": "failed", "visits": [visit], "change": "", "commit": ""}
+    money = {"usd": 0.0, "notional_usd": 0.0}
+    return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**task, **money, "why": "no"}]}
+
+
+@pytest.mark.parametrize(("exhausted", "code"), [(True, 12), (False, 10)])
+def test_used_up_iterations_have_an_exit_code_of_their_own(
+    exhausted: bool, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what the environment says of roles goes with the request."""
+    monkeypatch.setenv("WINDLASS_WORKER_MAX_TURNS", "7")
+    seen = failed(exhausted=exhausted)
+    begun = {"job": "job-1", "joined": False, "target": "main"}
+    call = Told(run, runs=lambda _: seen, run=lambda _: begun)
+    assert run.run(call) == code
+    assert dict(call.asked)["run"]["overrides"] == ["WINDLASS_WORKER_MAX_TURNS=7"]

@@ -74,9 +74,7 @@ def _said(call: Call, event: dict[str, Any]) -> str:
             colour = {"FAIL": "red", "UNKNOWN": "red", "FIX": "yellow"}.get(result)
             return f"{step}: {call.paint(result, colour) if colour else result}"
         case "step.iterated" if event["duty"] != "summary":
-            said = f"the supervisor says {event.get('answer') or 'nothing'}"
-            over = said if event["duty"] == "supervisor" else "over"
-            return f"{printable_line(event['step'])}, iteration {event['iteration']}: {over}"
+            return _iterated(event)
         case "run.submitted":
             return f"is done, and waits to land as {event['change']}"
         case "change.stopped" if event["state"] in _CAME_BACK:
@@ -89,12 +87,26 @@ def _said(call: Call, event: dict[str, Any]) -> str:
             return f"{outcome}{at}{why}"
         case "task.postponed":
             return f"waits: {printable_line(event['why'])}"
+        case "task.edited":
+            fields = printable_line(", ".join(event["fields"]))
+            return f"was edited ({fields}): its run goes on with what it was"
         case "board.held":
             return f"no more is begun for now: {printable_line(event['why'])}"
         case "task.unmarked":
             return f"could not be marked [{event['marker']}]: {printable_line(event['why'])}"
         case _:
             return ""
+
+
+def _iterated(event: dict[str, Any]) -> str:
+    step, answer = printable_line(event["step"]), event.get("answer") or "nothing"
+    match event["duty"]:
+        case "resume":
+            return f"{step} gave no result, and resume-decide says {answer}"
+        case "supervisor":
+            return f"{step}, iteration {event['iteration']}: the supervisor says {answer}"
+        case _:
+            return f"{step}, iteration {event['iteration']}: over"
 
 
 def _standing(seen: dict[str, Any]) -> Iterator[str]:

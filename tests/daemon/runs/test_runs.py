@@ -521,3 +521,13 @@ def test_what_a_visit_is_told_lies_in_a_file_of_its_run(board: RunGround) -> Non
     older = msgspec.structs.replace(part, prompt_file="", prompt="Begin.")
     before = msgspec.structs.replace(session, part=older)
     assert first_words(context, agent, before) == "Begin."
+
+
+def test_a_plan_that_no_prompt_could_hold_stops_its_task_with_the_reason(board: RunGround) -> None:
+    """Cut in the middle it would be worked off as if that were all."""
+    plan = board.root / ".windlass" / "plans" / "API-1.md"
+    plan.parent.mkdir()
+    plan.write_text("x" * (256 << 10) + "and leave the rest alone")
+    board.run()
+    why = board.task("API-1")["why"]
+    assert "API-1.md has more than 256 KiB" in why

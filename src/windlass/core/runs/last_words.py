@@ -44,3 +44,9 @@ def is_done(said: str) -> bool:
     """Whether the last line of a message says that nothing is left to do."""
     lines = said.strip().splitlines()
     return bool(lines) and (lines[-1].strip() == _DONE or lines[-1].strip().endswith(_CLAIM))
+
+
+def decision(said: str) -> str:
+    """The first word of a report, as somebody gives it who decides about a run; else nothing."""
+    words = report(said).split(maxsplit=1)
+    return words[0].strip("`*:.,").lower() if words else ""

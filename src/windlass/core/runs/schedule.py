@@ -70,6 +70,10 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     """Why the last round could begin nothing."""
     postponed: dict[str, Postponed] = {}
     """Ready tasks that wait for others that are at work."""
+    missing: dict[str, float] = {}
+    """Tasks at work that are not on the board, and since when."""
+    edited: dict[str, list[str]] = {}
+    """What of tasks at work was edited, as far as that was told."""
     held: str = ""
     """Why nothing more is begun for now; it passes by itself."""
 
@@ -142,6 +146,8 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
     if not failures:
         state = _with(state, left=result["waiting"] + len(result["blocked"]))
     state = _with(state, held=result["held"], postponed=_postponed(state, result, news.at))
+    missing = {name: state.missing.get(name, news.at) for name in result.get("missing", ())}
+    state = _with(state, missing=missing, edited=result.get("edited", {}))
     if state.paused:
         return Decision(begun(_with(state, again=False)))
     if state.again:

@@ -149,7 +149,11 @@ def _pipelines(
             continue
         try:
             chosen = pipelines.chosen(
-                task.id, file.folder, command_line=state.pipeline, config=config.pipeline
+                task.id,
+                file.folder,
+                command_line=state.pipeline,
+                config=config.pipeline,
+                board=file.board,
             )
         except WindlassError as error:
             if error.message not in broken:

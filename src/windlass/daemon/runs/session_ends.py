@@ -5,13 +5,14 @@ One that only looked leaves tree and branch as it found them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from windlass.core.crew import Agent
 from windlass.core.events import StepEnded, StepIterated
 from windlass.core.ids import RepoId, Uid
-from windlass.core.runs import last_words, orders
+from windlass.core.runs import last_words, orders, resume
 from windlass.core.runs import loop as loops
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.agents.session_life import SessionLife
@@ -100,7 +101,11 @@ class SessionEnds:
         data, run = work.data, run_of(work)
         about = {name: data[name] for name in ("iteration", "duty", "said")}
         records.keep_iteration(self._context, run, _visit(data), **about)
-        answer = (loops.answer(data["said"]) or "") if data["duty"] == "supervisor" else ""
+        answers: dict[str, Callable[[str], str | None]] = {
+            "supervisor": loops.answer,
+            resume.DUTY: resume.answer,
+        }
+        answer = answers[data["duty"]](data["said"]) if data["duty"] in answers else ""
         told = StepIterated(
             task=data["task"],
             run=run,
@@ -108,7 +113,7 @@ class SessionEnds:
             visit=data["visit"],
             iteration=data["iteration"],
             duty=data["duty"],
-            answer=answer,
+            answer=answer or "",
         )
         repo = RepoId(work.intent.repo)
         work.with_next_record(lambda w: w.emit(told, repo=repo, agent=Uid(data["uid"])))

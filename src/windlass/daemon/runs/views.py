@@ -20,6 +20,7 @@ from windlass.core.events import (
     StepBegun,
     StepEnded,
     StepIterated,
+    TaskEdited,
     TaskPostponed,
     TaskUnmarked,
 )
@@ -39,7 +40,7 @@ from windlass.store import rows as agent_rows
 _TOLD = (
     *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded),
     *(RunSubmitted, ChangeStopped, RunEnded),
-    *(TaskPostponed, BoardHeld, TaskUnmarked),
+    *(TaskEdited, TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
 
