@@ -13,7 +13,15 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import few, printable_line
-from windlass.git import checkout, cloned, path_count, registered, workspace_state
+from windlass.git import (
+    branch_uses,
+    checkout,
+    cloned,
+    path_count,
+    registered,
+    workspace_state,
+    worktrees,
+)
 from windlass.git.bounds import LONG
 from windlass.git.environment import ReadBox
 from windlass.git.repository import (
@@ -217,8 +225,9 @@ def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> l
 
     Returns the checkouts that would be left behind, where the plan does that.
     """
-    behind = []
     with workspace_state.locked_branch(repo, plan.target_branch) as lock:
+        branch_uses.refuse(repo, plan.target_branch)
+        behind = away(repo, plan)
         for place in _places(repo, plan):
             _settle(repo, place, lock=lock, box=box)
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
@@ -250,8 +259,11 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
             raise Conflict(
                 f"{plan.target_ref} moved to {now or 'nothing'} meanwhile", "look again and retry"
             )
+        if now == plan.old:
+            branch_uses.refuse(repo, plan.target_branch)
         # Asked again, not taken from the plan: people switch branches.
         found = _places(repo, plan)
+        gone = away(repo, plan)
         followers = []
         for place in found:
             _settle(repo, place, lock=lock, box=box)
@@ -264,17 +276,22 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
             return []
         by_place = dict(zip(found, followers, strict=True))
         apart = places_at(repo, plan.new)
-        behind = _move(repo, plan, by_place)
+        behind = _move(repo, plan, by_place, gone=gone)
         followed = {place: by_place[place] for place in found if place not in behind}
         _follow_who_switched(repo, plan, followed, apart=apart, lock=lock)
         return behind
 
 
 def _move(
-    repo: Repository, plan: MergePlan, followers: Mapping[str, checkout.Follower]
+    repo: Repository,
+    plan: MergePlan,
+    followers: Mapping[str, checkout.Follower],
+    *,
+    gone: Sequence[str],
 ) -> list[str]:
     """Moves checkouts and then the branch; what has gone ahead goes back where that fails."""
-    behind = [place for place, follower in followers.items() if _refuse(follower, plan)]
+    refused = [place for place, follower in followers.items() if _refuse(follower, plan)]
+    behind = [*refused, *gone]
     back = contextlib.ExitStack()
     try:
         for place in behind:
@@ -285,6 +302,7 @@ def _move(
                 follower.follow()
                 back.callback(follower.go_back)
         _require_places(repo, plan, [place for place in followers if place not in behind])
+        branch_uses.refuse(repo, plan.target_branch)
         set_ref(repo, plan.target_ref, plan.new, old=plan.old)
     except (Conflict, GitError, OSError):
         back.close()
@@ -341,6 +359,23 @@ def _places(repo: Repository, plan: MergePlan) -> list[str]:
     """Where the target is checked out now."""
     found = places(repo, plan.target_branch)
     return [place for place in found if workspace_state.is_folder(place)]
+
+
+def away(repo: Repository, plan: MergePlan) -> list[str]:
+    """The person's worktrees of the target whose folder is not there: on another disk, mostly.
+
+    They are left behind, detached at the commit that their files show, so that a commit in one that
+    comes back takes back nothing. Refuses where it is the main checkout, whose branch others go by.
+    """
+    found = places(repo, plan.target_branch)
+    gone = [place for place in found if not workspace_state.is_folder(place)]
+    if repo.root in gone:
+        raise Conflict(
+            f"{printable_line(repo.root)} is not there, the checkout of"
+            f" {printable_line(plan.target_branch)}",
+            "bring it back, then try again",
+        )
+    return [place for place in gone if worktrees.is_of_person(repo, place)]
 
 
 def _settle(repo: Repository, place: str, *, lock: int, box: Sequence[str]) -> None:

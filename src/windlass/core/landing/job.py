@@ -48,7 +48,7 @@ RECOVER = "landing.recover"
 """Look whether a target that was not green is by now: then what was held for that goes on."""
 _SLOTS = 1
 _AGAIN = 2.0
-"""Seconds until a checkout in which another git is at work is looked at once more."""
+"""Seconds until a checkout in which another git is at work is looked at once more, at first."""
 _PAUSE = 10.0
 _LONGEST_PAUSE = 600.0
 """Seconds until what failed is tried again (a remote is asked): the first ones, and the most."""
@@ -110,7 +110,7 @@ def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
     state = msgspec.structs.replace(state, busy="", number=0)
     if result.get("waits"):
         # Another git is at work in a checkout: it ends, and then it goes on as it is.
-        return _decided(msgspec.structs.replace(state, wake_at=at + _AGAIN))
+        return _pause(state, at, shortest=_AGAIN, longest=_LOOK_AGAIN)
     return _ENDS[effect["what"]](state, effect, at)
 
 
@@ -337,9 +337,15 @@ def told_failure(effect: dict[str, Any]) -> tuple[Effect, ...]:
     return (Effect(TELL, told),) if why else ()
 
 
-def _pause(state: LandingState, at: float, *first: Effect) -> Decision:
+def _pause(
+    state: LandingState,
+    at: float,
+    *first: Effect,
+    shortest: float = _PAUSE,
+    longest: float = _LONGEST_PAUSE,
+) -> Decision:
     """Has it tried again after a while, longer each time; other news does it at once."""
-    pause = min(_LONGEST_PAUSE, _PAUSE * 2**state.misses)
+    pause = min(longest, shortest * 2**state.misses)
     misses = min(state.misses + 1, _MOST_MISSES)
     return _decided(msgspec.structs.replace(state, misses=misses, wake_at=at + pause), *first)
 
