@@ -48,6 +48,12 @@ def of(task: Task) -> TaskCopy:
     return copy
 
 
+def differing(before: TaskCopy, now: TaskCopy) -> list[str]:
+    """What two copies of a task say differently."""
+    fields = TaskCopy.__struct_fields__
+    return [name for name in fields if getattr(before, name) != getattr(now, name)]
+
+
 def document(task: TaskCopy, plan: str = "") -> str:
     """The task as every step of its run reads it: `prd.md`."""
     parts = [f"# {task.id}: {task.title}", task.description]
