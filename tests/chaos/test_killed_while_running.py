@@ -13,11 +13,12 @@ from tests.chaos.test_killed_between_effects import NOTHING, arm
 from tests.chaos.test_killed_while_landing import gated
 from tests.support.ground import Ground
 
+from windlass.core.runs import orders, schedule
 from windlass.core.runs import run as core
-from windlass.core.runs import schedule
 from windlass.daemon.runs.endings import RunEndings
 from windlass.daemon.runs.rounds import Rounds
 from windlass.daemon.runs.schedules import Schedules
+from windlass.daemon.runs.session_ends import SessionEnds
 from windlass.daemon.runs.steps import RunSteps
 
 pytestmark = pytest.mark.slow
@@ -28,18 +29,27 @@ BOARD = (
     "  - Dependencies: API-1\n"
 )
 STEPS = [
-    {"id": "execution", "agent": "worker", "commit_after": True},
+    {
+        "id": "execution",
+        "agent": "worker",
+        "commit_after": True,
+        "config": {"mode": "loop", "iterations": 3, "supervisor_interval": 1},
+    },
     {"id": "look", "agent": "worker", "readonly": True},
 ]
 _OPERATIONS = (
     *Schedules(NOTHING, NOTHING).operations(),
     Rounds(NOTHING, NOTHING).operation(),
     *RunSteps(NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, wake=NOTHING).operations(),
+    *SessionEnds(NOTHING, NOTHING, NOTHING).operations(),
     *RunEndings(NOTHING, NOTHING, NOTHING, NOTHING).operations(),
 )
-_NOW = ("run.begin.start.after", "run.close.keep.before", "run.submit.propose.after")
-"""Three of them at once; the others in the long runs."""
-_NEVER = (core.ASK,)
+_NOW = (
+    *("run.begin.start.after", "run.iterate.take back.after"),
+    *("run.close.keep.before", "run.submit.propose.after"),
+)
+"""Some of them at once; the others in the long runs."""
+_NEVER = (orders.ASK,)
 _NOT_HERE = ("withdraw",)
 """Operations and steps that these runs do not come to."""
 
@@ -57,7 +67,10 @@ def points() -> list[Any]:
 
 
 def boarded(ground: Ground) -> None:
-    """A board of two tasks, and what the stand-in does for each step of them."""
+    """A board of two tasks, and what the stand-in does for each step of them.
+
+    The first is done in two iterations, and a supervisor looks at it between them.
+    """
     folder = ground.folder / "repo" / ".windlass"
     (folder / "scripts").mkdir(parents=True)
     (folder / "kanban.md").write_text(BOARD)
@@ -67,7 +80,13 @@ def boarded(ground: Ground) -> None:
         wrote = {"tool": "Write", "input": {"file_path": name, "content": f"{task}\n"}}
         stray = {"tool": "Write", "input": {"file_path": "stray.txt", "content": "stray\n"}}
         passed = {"text": "<report>done</report>\n<result>PASS</result>"}
-        for step, turns in (("execution", [wrote, passed]), ("look", [stray, passed])):
+        left = {"text": "<report>half of it</report>"}
+        goes_on = {"text": "<report>go on</report>\n<result>CONTINUE</result>"}
+        scripts = [
+            *(("execution", [wrote, passed]), ("look", [stray, passed])),
+            *(("execution.1.1", [wrote, left]), ("execution.supervisor", [stray, goes_on])),
+        ]
+        for step, turns in scripts[: 4 if task == "API-1" else 2]:
             script = folder / "scripts" / f"{task}.{step}.json"
             script.write_text(json.dumps({"turns": turns}))
     gated(ground)

@@ -460,7 +460,7 @@ def test_who_waits_without_a_terminal_is_told_what_for(capsysbinary: Capture) ->
     waiting = {**CHANGE, "why": "origin cannot be read"}
 
     def answer(request: dict[str, Any]) -> Any:
-        return waiting if "seconds" in request else LANDED
+        return waiting if request["seconds"] is not None else LANDED
 
     call = Told(merge, "mine", **{"change.wait": answer})
     assert change_wait.wait(call, CHANGE) == LANDED

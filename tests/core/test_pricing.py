@@ -113,10 +113,21 @@ def test_a_table_that_is_wrong_is_refused_with_the_place(text: bytes, place: str
 
 
 def judge(
-    budget: BudgetSettings, *, limit: float | None = None, name: str | None = "fox", **spent: float
+    budget: BudgetSettings, *, limit: float | None = None, name: str | None = "fox", **spent: Any
 ) -> list[Exceeded]:
     figures = Figures(**{"agent": 0.0, "repo": 0.0, "day": 0.0, **spent})
     return pricing.judge(figures, budget, agent=name, own=limit, repo="shop")
+
+
+def test_budgets_of_runs_and_steps_are_for_agents_of_runs() -> None:
+    budget = BudgetSettings(agent=0, run=2, step=1)
+    assert judge(budget, agent=3.0, step=1.5) == []
+    run, step = judge(budget, agent=3.0, step=1.5, task="A-1")
+    assert run.sentence == "the run of A-1 has cost 3.00 of 2.00 USD (budget.run)"
+    assert step.sentence == "this visit of a step of A-1 has cost 1.50 of 1.00 USD (budget.step)"
+    assert step.hint == "raise it: wl config set budget.step 2"
+    figures = Figures(agent=1.5, repo=0, day=0, step=0.25, task="A-1")
+    assert pricing.room(figures, budget, own=None) == 0.5
 
 
 def test_a_spent_budget_says_who_how_much_and_how_to_raise_it() -> None:

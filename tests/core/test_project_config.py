@@ -72,6 +72,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     **{f"gate.{name}": WORDS for name in ("deps", "inputs", "versions", "cache")},
     "gate.network": st.booleans(),
     "gate.box": st.booleans(),
+    "run.sessions": st.sampled_from(["headless", "live"]),
     "landing.target": TEXT,
     "landing.unproven": TEXT,
     "claude.token_file": TEXT,

@@ -36,7 +36,9 @@ def shipped(name: str) -> RoleFile:
 def test_every_file_that_is_shipped_is_a_role_or_everybodys() -> None:
     files = (resources.files("windlass.data") / "roles").iterdir()
     names = {file.name for file in files if file.name.endswith(".md")}
-    assert names == {f"{name}.md" for name in (roles.EVERYBODY, *roles.SHIPPED)}
+    assert names == {
+        f"{name}.md" for name in (roles.EVERYBODY, roles.LOOP_SUPERVISOR, *roles.SHIPPED)
+    }
 
 
 def test_managers_start_agents_and_workers_do_not() -> None:

@@ -54,6 +54,8 @@ class Counted:
             )
         if op is ops.MAX_REPEAT:
             return self._repeat(given, at, 0, then)
+        if op is ops.MIN_REPEAT:
+            return self._repeat_least(given, at, 0, then)
         if op is ops.POSSESSIVE_REPEAT:
             return self._possessive(given, at, then)
         if op in (ops.ASSERT, ops.ASSERT_NOT):
@@ -81,6 +83,18 @@ class Counted:
             lambda end: (end > at or count < least) and self._repeat(given, end, count + 1, then),
         )
         return again or (count >= least and then(at))
+
+    def _repeat_least(self, given: Any, at: int, count: int, then: Then) -> bool:
+        least, most, inside = given
+        if count >= least and then(at):
+            return True
+        return count < most and self._sequence(
+            list(inside),
+            at,
+            lambda end: (
+                (end > at or count < least) and self._repeat_least(given, end, count + 1, then)
+            ),
+        )
 
     def _possessive(self, given: Any, at: int, then: Then) -> bool:
         least, most, inside = given
@@ -111,13 +125,21 @@ class Counted:
         if op is ops.RANGE:
             return bool(given[0] <= ord(char) <= given[1])
         if op is ops.CATEGORY:
-            negated = given in (ops.CATEGORY_NOT_SPACE, ops.CATEGORY_NOT_WORD)
+            negated = given in (
+                ops.CATEGORY_NOT_SPACE,
+                ops.CATEGORY_NOT_WORD,
+                ops.CATEGORY_NOT_DIGIT,
+            )
             space = given in (ops.CATEGORY_SPACE, ops.CATEGORY_NOT_SPACE)
-            return (char.isspace() if space else char.isalnum() or char == "_") is not negated
+            digit = given in (ops.CATEGORY_DIGIT, ops.CATEGORY_NOT_DIGIT)
+            word = char.isdecimal() if digit else char.isalnum() or char == "_"
+            return (char.isspace() if space else word) is not negated
         return op is ops.LITERAL and bool(given == ord(char))
 
     def _at(self, where: Any, at: int) -> bool:
-        if where is ops.AT_END:
+        if where in (ops.AT_BEGINNING, ops.AT_BEGINNING_STRING):
+            return at == 0
+        if where in (ops.AT_END, ops.AT_END_STRING):
             return at == len(self._text)
         if where is ops.AT_BOUNDARY:
             around = [f" {self._text} "[n].replace("_", "a").isalnum() for n in (at, at + 1)]

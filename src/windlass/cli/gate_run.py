@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import time
 from contextlib import suppress
 from typing import Any
 
-from windlass.cli import output, render
+from windlass.cli import progress_line, render
 from windlass.cli.call import Call
 from windlass.core.printable import printable_line
 
 COLOURS = {"passed": "green", "failed": "red", "could-not-run": "yellow", "ran-nothing": "yellow"}
 _NAMED = 10
-_LOOK = 1.0
 _END_BYTES = 32 << 10
 _END_LINES = 15
 _MOST_LACKED = 3
@@ -26,27 +26,28 @@ _LACKED = re.compile(
 
 def wait(call: Call, job: str, *, seconds: float | None = None) -> dict[str, Any]:
     """Waits until a run is over, or so long; a terminal shows what is being done."""
-    shows = call.shows_progress
-    began = time.monotonic()
-    until = None if seconds is None else began + seconds
-    while True:
-        left = None if until is None else max(0.0, until - time.monotonic())
-        patience = [left, _LOOK if shows else None]
-        limit = min((value for value in patience if value is not None), default=None)
-        run: dict[str, Any] = call.ask("gate.wait", job=job, seconds=limit)
-        if run["outcome"] is not None or (until is not None and time.monotonic() >= until):
-            break
-        if shows:
-            _show_progress(run, time.monotonic() - began)
-    if shows:
-        output.write_progress("")
-    return run
+    until = math.inf if seconds is None else time.monotonic() + seconds
+
+    def look(_: dict[str, Any], patience: float | None) -> dict[str, Any]:
+        left = max(0.0, until - time.monotonic())
+        limit = min(left, math.inf if patience is None else patience)
+        seen: dict[str, Any] = call.ask(
+            "gate.wait", job=job, seconds=None if limit == math.inf else limit
+        )
+        return seen
+
+    return progress_line.watch(
+        call,
+        look({}, 0.0),
+        look=look,
+        is_over=lambda run: run["outcome"] is not None or time.monotonic() >= until,
+        lines=lambda run: [_doing(run)],
+    )
 
 
-def _show_progress(run: dict[str, Any], seconds: float) -> None:
+def _doing(run: dict[str, Any]) -> str:
     doing = printable_line(", ".join(run["doing"]))
-    network = " with the network" if run["network"] and run["tried"] else ""
-    output.write_progress(render.fit(f"{doing}{network} … {seconds:.0f} s", render.columns() - 1))
+    return f"{doing} with the network" if run["network"] and run["tried"] else doing
 
 
 def say_check(call: Call, check: dict[str, Any]) -> None:

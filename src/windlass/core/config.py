@@ -96,6 +96,12 @@ Method = Literal["merge", "squash"]
 """What a landing is on the target: a merge, or one commit with one parent."""
 
 
+class RunSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How a board is worked off."""
+
+    sessions: Literal["headless", "live"] = "headless"
+
+
 class LandingSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What lands and where, and what only a person may let in."""
 
@@ -162,6 +168,8 @@ class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     agent: Usd = 10.0
     day: Usd = 50.0
     repo: Usd | None = None
+    run: Usd | None = None
+    step: Usd | None = None
     window: Annotated[int, msgspec.Meta(ge=0, le=100)] = 80
 
 
@@ -217,6 +225,7 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     box: BoxSettings = BoxSettings()
     policy: PolicySettings = PolicySettings()
     gate: GateSettings = GateSettings()
+    run: RunSettings = RunSettings()
     landing: LandingSettings = LandingSettings()
     trash: TrashSettings = TrashSettings()
     retention: RetentionSettings = RetentionSettings()
@@ -226,6 +235,11 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     nudges: NudgeSettings = NudgeSettings()
     notify: NotifySettings = NotifySettings()
     status_node: StatusNodeSettings = StatusNodeSettings()
+
+    @property
+    def protected(self) -> list[str]:
+        """The project's own protected paths, and the pipeline that it names: it leads every run."""
+        return [*self.landing.protected, *([self.pipeline] if self.pipeline else [])]
 
 
 ABOUT = {
@@ -272,6 +286,7 @@ ABOUT = {
     "gate.network": "whether checks reach the network",
     "gate.cache": "paths in the tree; runs see a copy of what the last landed tree's run left",
     "gate.box": "whether the gate runs in a box; false is yours to say, and verdicts tell it",
+    "run.sessions": "how the steps of tasks run: `headless`, or `live`, to be watched and joined",
     "landing.target": "the branch that changes land on; unset: the remote's default, or yours",
     "landing.protected": "paths that only a person lets change, beside those that always are",
     "landing.review": (
@@ -302,6 +317,8 @@ ABOUT = {
     "budget.agent": "USD that one agent may spend before it is paused; 0: no limit",
     "budget.day": "USD that all agents together may spend in a day; 0: no limit",
     "budget.repo": "USD that all agents of a repository may ever spend; unset: no limit",
+    "budget.run": "USD that one try of a task may cost before it fails; unset: budget.agent alone",
+    "budget.step": "USD that one visit of a step may cost before it is ended; unset: no limit",
     "budget.window": "percent of a usage window above which no agent is started; 0: no limit",
     "mail.rate": "messages that one sender may send in a minute",
     "mail.inbox": "messages that may wait for one agent",

@@ -15,7 +15,7 @@ import msgspec
 from windlass.core.box_spec import Isolation, Network
 from windlass.core.errors import UserError
 from windlass.core.ids import RoleName, role_name
-from windlass.core.roles import SHIPPED, STEP_ALIASES, STEPS, USUAL, WIDER, Traits
+from windlass.core.roles import LOOP_SUPERVISOR, SHIPPED, STEP_ALIASES, STEPS, USUAL, WIDER, Traits
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000_000)]
 Size = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
@@ -129,7 +129,7 @@ def unexplained(
 
     A role is shipped, or has one of the `files`, or its table says what its agents may do.
     """
-    known = {*SHIPPED, *STEPS, *STEP_ALIASES, *files}
+    known = {*SHIPPED, *STEPS, *STEP_ALIASES, LOOP_SUPERVISOR, *files}
     known |= {name for name, table in roles.items() if any(_says(table, key) for key in WIDER)}
     return [
         (table, name)

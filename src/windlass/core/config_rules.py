@@ -115,6 +115,8 @@ RULES: dict[str, Rule] = {
     "budget.agent": _LIMIT,
     "budget.day": _LIMIT,
     "budget.repo": _LIMIT,
+    "budget.run": _LIMIT,
+    "budget.step": _LIMIT,
     "budget.window": _LIMIT,
     "mail.rate": _LOWER,
     "mail.inbox": _LOWER,

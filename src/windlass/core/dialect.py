@@ -162,6 +162,9 @@ class Dialect(Protocol):
     def line_kind(self, line: Any) -> LineKind:
         """Returns what a decoded line of a headless session's output is to us."""
 
+    def ran_out_of_turns(self, result: Mapping[str, Any]) -> bool:
+        """Whether the line that ends a turn says that it had as many model calls as it may."""
+
     def summary(self, result: Mapping[str, Any]) -> TurnEnded:
         """Returns what is worth keeping of the line that ends a turn."""
 

@@ -9,7 +9,8 @@ WORKS = frozenset(
         *("agent.conversation", "agent.reported", "agent.salvaged", "agent.ending"),
         *("message.read", "message.requeued", "message.collapsed", "nudges.over"),
         *("hook.garbage", "output.garbage", "line.skipped", "turn.ended", "turn.over"),
-        *("usage.reckoned", "usage.window", "branch.moved", "clock.stepped", "git.ended"),
+        *("usage.reckoned", "usage.window", "backend.state", "branch.moved"),
+        *("clock.stepped", "git.ended"),
         *("notice.posted", "status_node.skipped", "status_file.skipped"),
     }
 )

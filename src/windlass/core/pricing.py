@@ -118,12 +118,20 @@ def _begins(name: str, key: str) -> bool:
     return name.startswith(key) and not name[len(key) : len(key) + 1].isalnum()
 
 
+OF_RUN, OF_STEP = "budget.run", "budget.step"
+"""Budgets of what a run does: who has spent one is ended by its run instead of being paused."""
+
+
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What was spent, in USD: by an agent ever, in its repository ever, by everybody today."""
 
     agent: float
     repo: float
     day: float
+    step: float = 0.0
+    """In this visit of a step, where the agent is a run's."""
+    task: str = ""
+    """The task of that run."""
 
 
 class Exceeded(msgspec.Struct, frozen=True, kw_only=True):
@@ -157,6 +165,10 @@ def judge(
         checks.append(("limits.usd", f"{whose} has spent", figures.agent, own))
     elif agent is not None:
         checks.append(("budget.agent", f"{whose} has spent", figures.agent, budget.agent))
+    if figures.task:
+        run, visit = f"the run of {figures.task}", f"this visit of a step of {figures.task}"
+        checks.append((OF_RUN, f"{run} has cost", figures.agent, budget.run))
+        checks.append((OF_STEP, f"{visit} has cost", figures.step, budget.step))
     checks.append(("budget.repo", f"all agents of {repo} have spent", figures.repo, budget.repo))
     checks.append(("budget.day", "all agents have today spent", figures.day, budget.day))
     return [
@@ -176,6 +188,8 @@ def room(figures: Figures, budget: BudgetSettings, *, own: float | None) -> floa
         (figures.agent, budget.agent if own is None else own),
         (figures.repo, budget.repo),
         (figures.day, budget.day),
+        (figures.agent, budget.run if figures.task else None),
+        (figures.step, budget.step if figures.task else None),
     )
     return min((limit - spent for spent, limit in limits if limit), default=None)
 

@@ -27,6 +27,8 @@ STEPS = (
     *("test-runner", "conflict-resolver", "resume-decide"),
 )
 """The roles of a pipeline's steps that come with Windlass, each a file in `data/roles/steps`."""
+LOOP_SUPERVISOR = "loop-supervisor"
+"""Who looks at the loop of a step every so often: no step has this role."""
 STEP_ALIASES = {"task-worker": "software-engineer"}
 """What the ancestors called some of them."""
 USUAL = WORKER

@@ -12,7 +12,7 @@ from windlass.core.jobs import DueEffect, Heard, Job
 from windlass.core.landing import job as landing_job
 from windlass.core.landing import request as request_job
 from windlass.core.ports import Forge
-from windlass.core.runs import run as run_job
+from windlass.core.runs import orders
 from windlass.daemon.agents.allow import Allowances
 from windlass.daemon.agents.comebacks import Comebacks
 from windlass.daemon.agents.endings import Endings
@@ -92,7 +92,9 @@ _POOLS: dict[str, PoolName] = {
     **dict.fromkeys((landing_job.TRY, landing_job.LAND, landing_job.STOP), "landing"),
     **dict.fromkeys((landing_job.PROPOSE, landing_job.RETIRE, landing_job.RECOVER), "landing"),
     request_job.LOOK: "landing",
-    **dict.fromkeys((run_job.PREPARE, run_job.BEGIN, run_job.CLOSE, run_job.SUBMIT), "run"),
+    **dict.fromkeys(
+        (orders.PREPARE, orders.BEGIN, orders.ITERATE, orders.CLOSE, orders.SUBMIT), "run"
+    ),
 }
 """Where effects of jobs are done that may take longer than seconds, by their operation."""
 
@@ -113,7 +115,7 @@ class Services:
         upstreams = Upstreams(context)
         requests = PullRequests(context, self.jobs, upstreams, self._forge)
         self.landing_undos = LandingUndos(context, self.submissions)
-        budgets = Budgets(context, self.intents)
+        self.budgets = budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))
         sources = Sources(

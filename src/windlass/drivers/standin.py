@@ -124,6 +124,8 @@ def _arguments(request: SessionRequest, settings: str, script: str | None) -> li
     if request.mode == "headless":
         arguments += ["--print", "--verbose", "--replay-user-messages"]
         arguments += ["--input-format", "stream-json", "--output-format", "stream-json"]
+        if request.max_turns is not None:
+            arguments += ["--max-turns", str(request.max_turns)]
     arguments += ["--resume" if request.resume else "--session-id", request.session_id]
     if request.yolo:
         arguments += ["--dangerously-skip-permissions"]

@@ -10,7 +10,9 @@ from windlass.core.errors import ConfigError, NotFound, UserError
 from windlass.core.printable import printable_line
 
 NAME = ".windlass"
+_PLANS = "plans"
 LARGEST = 32 << 20
+_NO_SUCH = "that is no such file"
 _HANDED = ("/dev/fd/", "/dev/stdin")
 _KEEP = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -45,14 +47,22 @@ def beside(file: str) -> str:
     return near if os.path.isdir(near) else find()
 
 
+def plan(folder: str, task: str) -> str:
+    """The file of a task's plan."""
+    return os.path.join(folder, _PLANS, f"{task}.md")
+
+
 def plans(folder: str) -> frozenset[str]:
     """The tasks that have a plan."""
+    place = os.path.join(folder, _PLANS)
+    if not is_within(place, os.path.dirname(folder)):
+        return frozenset()
     try:
-        with os.scandir(os.path.join(folder, "plans")) as entries:
+        with os.scandir(place) as entries:
             return frozenset(
                 entry.name.removesuffix(".md")
                 for entry in entries
-                if entry.name.endswith(".md") and entry.is_file()
+                if entry.name.endswith(".md") and entry.is_file(follow_symlinks=False)
             )
     except (FileNotFoundError, NotADirectoryError):
         return frozenset()
@@ -62,11 +72,19 @@ def plans(folder: str) -> frozenset[str]:
         ) from None
 
 
-def read(path: str) -> bytes:
+def is_within(path: str, top: str) -> bool:
+    """Whether a path leads to what is in a folder, whatever links are on the way."""
+    inside = os.path.realpath(top)
+    return os.path.commonpath([os.path.realpath(path), inside]) == inside
+
+
+def read(path: str, *, most: int = LARGEST, remedy: str = _NO_SUCH) -> bytes:
     """All of a file that a person named; a device or a pipe is none, and has no end.
 
-    What their shell hands over, as in `<(…)`, is read to its end nevertheless.
+    What their shell hands over, as in `<(…)`, is read to its end nevertheless. What lies in a
+    `.windlass` folder may have come with somebody's change: it leads to nothing elsewhere.
     """
+    _refuse_leading_out(path)
     handed = path.startswith(_HANDED)
     try:
         descriptor = os.open(path, _KEEP & ~os.O_NONBLOCK if handed else _KEEP)
@@ -84,14 +102,26 @@ def read(path: str) -> bytes:
             raise UserError(f"{printable_line(path)} is a folder", "name a file")
         raise UserError(f"{printable_line(path)} is no plain file", "name a file, or - for stdin")
     with os.fdopen(descriptor, "rb") as file:
-        data = file.read(LARGEST + 1)
-    return short(data, path)
+        data = file.read(most + 1)
+    return short(data, path, most=most, remedy=remedy)
 
 
-def short(data: bytes, name: str) -> bytes:
-    """What was read, or an error where it is more than any such file has."""
-    if len(data) > LARGEST:
+def _refuse_leading_out(path: str) -> None:
+    repository, is_in_ours, _ = os.path.abspath(path).rpartition(f"{os.sep}{NAME}{os.sep}")
+    try:
+        leads_out = bool(is_in_ours) and not is_within(path, repository or os.sep)
+    except ValueError:
+        return  # no path can be called that, which is said where it is opened
+    if leads_out:
         raise UserError(
-            f"{printable_line(name)} has more than {LARGEST >> 20} MiB", "that is no such file"
+            f"{printable_line(path)} leads out of its repository",
+            "put the file itself there, in place of the link",
         )
+
+
+def short(data: bytes, name: str, *, most: int = LARGEST, remedy: str = _NO_SUCH) -> bytes:
+    """What was read, or an error where it is more than any such file has."""
+    if len(data) > most:
+        size = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
+        raise UserError(f"{printable_line(name)} has more than {size}", remedy)
     return data

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from windlass.core.board import board as boards_of
 from windlass.core.board import edits as board_edits
 from windlass.core.board import plans
-from windlass.project import boards, edits
+from windlass.project import boards, edits, folder
 from windlass.project.folder_lock import Remark
 
 
@@ -24,7 +23,7 @@ def make(task: str, *, board: str | None, remark: Remark | None = None) -> Plan:
     """Makes the file of a task's plan, unless there is one: that one stays."""
     read = boards.read(board)
     found = board_edits.require(read.board, task)
-    path = os.path.join(read.folder, "plans", f"{found.id}.md")
+    path = folder.plan(read.folder, found.id)
     text = boards_of.bytes_of(plans.template(read.board, found))
     made = edits.change(path, lambda was: text if was is None else was, remark=remark)
     return Plan(found.id, path, made)

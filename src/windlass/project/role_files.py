@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TypedDict
+from types import MappingProxyType
+from typing import Any, TypedDict
 
 from windlass.core import config_roles, ids, roles
 from windlass.core.config import Config, role_settings
@@ -22,7 +24,15 @@ from windlass.core.ids import RoleName
 from windlass.core.pipeline import step_roles
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.printable import few
-from windlass.core.roles import EVERYBODY, SHIPPED, STEP_ALIASES, STEPS, Definition, RoleFile
+from windlass.core.roles import (
+    EVERYBODY,
+    LOOP_SUPERVISOR,
+    SHIPPED,
+    STEP_ALIASES,
+    STEPS,
+    Definition,
+    RoleFile,
+)
 from windlass.project import folder
 
 FOLDER = f"{folder.NAME}/roles"
@@ -39,7 +49,7 @@ class _NotPlain(OSError):
 def shipped(name: str) -> RoleFile | None:
     """The file of ours for a role, or for everybody."""
     name = STEP_ALIASES.get(name, name)
-    if name not in (EVERYBODY, *SHIPPED, *STEPS):
+    if name not in (EVERYBODY, *SHIPPED, *STEPS, LOOP_SUPERVISOR):
         return None
     where = ("steps", f"{name}.md") if name in STEPS else (f"{name}.md",)
     path = resources.files("windlass.data").joinpath("roles", *where)
@@ -79,9 +89,15 @@ def find(config: Config, root: str | None, wanted: str) -> Definition:
     return roles.define(**_voices(config, root, wanted))
 
 
-def find_of_steps(config: Config, root: str | None, wanted: str) -> StepRole:
-    """The same role, as far as it is about steps."""
-    return step_roles.define(**_voices(config, root, wanted))
+def find_of_steps(
+    config: Config,
+    root: str | None,
+    wanted: str,
+    *,
+    at_step: Mapping[str, Any] = MappingProxyType({}),
+) -> StepRole:
+    """The same role, as far as it is about steps, and what a pipeline says of it at one."""
+    return step_roles.define(**_voices(config, root, wanted), at_step=at_step)
 
 
 class _Voices(TypedDict):
@@ -94,7 +110,7 @@ class _Voices(TypedDict):
 
 
 def _voices(config: Config, root: str | None, wanted: str) -> _Voices:
-    if wanted not in of_steps(config, root):
+    if wanted not in (*of_steps(config, root), LOOP_SUPERVISOR):
         every = ", ".join((*known(config, root), *STEPS))
         raise NotFound(f"no role {wanted!r}: there are {every}", _how_to_make(wanted))
     name = ids.role_name(wanted)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -21,9 +23,21 @@ def names(windlass: str, config: Config | None = None) -> list[str]:
     return role_files.of_steps(config or Config(), _root(windlass))
 
 
-def find(name: str, windlass: str, config: Config | None = None) -> StepRole:
+def find(
+    name: str,
+    windlass: str,
+    config: Config | None = None,
+    *,
+    at_step: Mapping[str, Any] = MappingProxyType({}),
+) -> StepRole:
     """A role by its name, or by what the ancestors called it."""
-    return role_files.find_of_steps(config or Config(), _root(windlass), name)
+    return role_files.find_of_steps(config or Config(), _root(windlass), name, at_step=at_step)
+
+
+def is_own(name: str, windlass: str) -> bool:
+    """Whether a repository has a file of its own for a role."""
+    root = _root(windlass)
+    return root is not None and role_files.added(root, name) is not None
 
 
 def applied(pipeline: Pipeline, windlass: str) -> Pipeline:

@@ -46,8 +46,10 @@ def find_script(wanted: str | None, cwd: Path, env: Mapping[str, str]) -> Script
     if wanted:
         return _parsed(Path(wanted))
     task, step = env.get("WINDLASS_TASK"), env.get("WINDLASS_STEP")
-    visit = env.get("WINDLASS_VISIT")
-    names = [f"{task}.{step}.{visit}.json"] if task and step and visit else []
+    visit, iteration = env.get("WINDLASS_VISIT"), env.get("WINDLASS_ITERATION")
+    of_visit = f"{task}.{step}.{visit}" if task and step and visit else ""
+    names = [f"{of_visit}.{iteration}.json"] if of_visit and iteration else []
+    names += [f"{of_visit}.json"] if of_visit else []
     names += [f"{task}.{step}.json"] if task and step else []
     names += [f"{task}.json"] if task else []
     for name in names:

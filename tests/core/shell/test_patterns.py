@@ -14,7 +14,9 @@ from tests.support.counted_regex import Counted
 
 import windlass.core
 
-ROOMS = [Path(windlass.core.__file__).parent / room for room in ("shell", "policy", "gate")]
+CORE = Path(windlass.core.__file__).parent
+_JUDGING = ("board", "claude", "gate", "mail", "pipeline", "policy", "runs", "shell")
+ROOMS = [CORE, *(CORE / room for room in _JUDGING)]
 SEARCHING = ("search", "findall", "finditer", "sub", "split")
 CAPPED = "_AWK_WRITES"
 """Looks ahead from every print, in programs of limited length."""
@@ -37,7 +39,7 @@ def _patterns(path: Path) -> Iterator[tuple[str, Given]]:
     source = path.read_text()
     searched = set(re.findall(rf"(\w+)\.(?:{'|'.join(SEARCHING)})\(", source))
     for node in ast.walk(ast.parse(source)):
-        where = f"{path.stem}:{getattr(node, 'lineno', 0)}"
+        where = f"{path.parent.name}/{path.stem}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             name = ast.unparse(node.targets[0])
             said = node.value.args[0] if node.value.args else None

@@ -14,7 +14,7 @@ from windlass.core.ids import Uid
 from windlass.core.jobs import Decision, Effect, Job, JobId, JobKind, JobNote, News
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.steps import Pipeline, Step
-from windlass.core.runs import run
+from windlass.core.runs import moves, run
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.task_copy import TaskCopy
 from windlass.daemon.kernel.context import Context
@@ -44,7 +44,7 @@ def waits(number: int) -> Job:
         kind="run",
         subject=f"task:A-{number}",
         repo=REPO,
-        state=run.begun(lands(number)),
+        state=moves.begun(lands(number)),
         version=1,
         created_at=0.0,
         updated_at=0.0,
@@ -99,7 +99,7 @@ def test_what_happens_to_others_has_no_run_look_or_write(waiting: Daemon) -> Non
 
 def test_a_run_hears_of_its_agent_and_its_change_alone() -> None:
     assert run.KIND.about({}) == frozenset()
-    about = run.KIND.about(run.begun(lands(3)))
+    about = run.KIND.about(moves.begun(lands(3)))
     assert about is not None
     assert set(about) == {agent_subject(Uid("u3")), "change:c3"}
 

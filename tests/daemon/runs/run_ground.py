@@ -12,6 +12,7 @@ from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
 from windlass.core.usage import Usage
+from windlass.daemon.spend import costs
 from windlass.store import jobs, rows, spending
 from windlass.store.store import Writing
 
@@ -68,6 +69,25 @@ class RunGround(CrewGround):
         session.hook("PostToolUse", tool_name="Bash", tool_input={"command": "true"})
         session.hook("Stop", last_assistant_message=said)
         self.workshop.state(agent)
+        self.settle()
+
+    def fail(self, name: str, error: str) -> None:
+        """Has an agent's turn fail because of its model, and does what follows."""
+        agent = self.agent(name)
+        session = self.workshop.session(agent)
+        session.hook("SessionStart", source="startup")
+        session.hook("UserPromptSubmit", prompt="go on")
+        session.hook("StopFailure", error=error, last_assistant_message="API Error")
+        self.workshop.state(agent)
+        self.settle()
+
+    def judge(self, name: str) -> None:
+        """Judges an agent's spending, as after each count; what follows is done."""
+        agent = self.agent(name)
+        store, budgets = self.workshop.context.store, self.workshop.services.budgets
+        known = {"metered": True}
+        store.write(lambda w: spending.put_mark(w, agent.uid, agent.session, costs.MARK, known))
+        budgets.judge(agent, store.read(lambda c: rows.session(c, agent.uid, agent.session)))
         self.settle()
 
     def spend(self, name: str, usd: float, *, owed: bool = True) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
@@ -10,7 +12,7 @@ import pytest
 from tests.daemon.runs.run_ground import BOARD, RunGround
 from tests.support.workshop import git
 
-from windlass.core.errors import ConfigError, Conflict, NotFound, WindlassError
+from windlass.core.errors import ConfigError, Conflict, Denied, NotFound, WindlassError
 from windlass.core.runs.run_state import RunState
 from windlass.core.shapes import convert
 from windlass.daemon.launch.session_request import first_words
@@ -139,10 +141,14 @@ def test_a_session_that_dies_goes_on_in_its_conversation(board: RunGround) -> No
     agent = board.agent("api-1")
     board.workshop.converse(agent, "begin")
     board.workshop.session(agent).end(137)
+    place = board.workspace("api-1")
+    lock = git(place, "rev-parse", "--path-format=absolute", "--git-path", "index.lock").strip()
+    Path(lock).touch()
     board.workshop.state(agent)
     board.settle()
     assert board.task("API-1")["state"] == "begins"
     board.later(5)
+    assert not Path(lock).exists(), "a git that was killed with it keeps the next one out"
     again = board.agent("api-1")
     assert (again.session, again.conversation) == (2, agent.conversation)
     board.commit(again, {"more.py": "more = 1\n"})
@@ -169,11 +175,72 @@ def test_a_step_that_only_looks_leaves_tree_and_branch_as_they_were(board: RunGr
     assert kept.strip()
 
 
-def test_what_a_step_leaves_is_committed_where_the_pipeline_says_so(board: RunGround) -> None:
-    """With the step's name."""
+@pytest.mark.parametrize("leaves", ["checkout -q -b elsewhere", "checkout -q --detach", "rebase"])
+def test_a_step_that_only_looks_cannot_hide_its_commits_on_another_branch(
+    board: RunGround, leaves: str
+) -> None:
+    """Whatever it has checked out and left half-way, the branch is as it was."""
+    looks = {"id": "look", "agent": "worker", "readonly": True}
+    board.pipeline([{"id": "execution", "agent": "worker"}, looks])
+    board.run()
+    head = board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
+    board.speak("api-1", PASSED)
+    agent = board.agent("api-1")
+    place = Path(agent.workspace)
+    board.commit(agent, {"evil.py": "evil = 1\n"})
+    if leaves == "rebase":
+        todo = ["-c", "sequence.editor=sed -i 1ibreak"]
+        git(place, *todo, "rebase", "-q", "-i", "HEAD~1")
+    else:
+        git(place, *leaves.split())
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "landed"
+    assert git(board.root, "rev-parse", "main^2").strip() == head
+    assert "evil.py" not in git(board.root, "ls-tree", "--name-only", "main")
+    kept = git(board.root, "for-each-ref", "refs/windlass/trash/api-1", "--format=%(refname)")
+    assert kept.strip()
+
+
+def test_an_agent_of_a_run_proposes_nothing_before_its_pipeline_has_passed(
+    board: RunGround,
+) -> None:
+    board.run()
+    agent = board.agent("api-1")
+    board.commit(agent, {"more.py": "more = 1\n"})
+    with pytest.raises(Denied, match="its run proposes"):
+        board.workshop.ask_as(agent, "submit", key="by itself")
+
+
+def test_a_commit_of_what_a_step_left_holds_up_nobody_who_ends_its_agent(
+    board: RunGround, tmp_path: Path
+) -> None:
+    """A filter of the agent's own may never end, and Windlass waits for it then."""
     board.pipeline([{"id": "execution", "agent": "worker", "commit_after": True}])
     board.run()
-    (board.workspace("api-1") / "more.py").write_text("more = 1\n")
+    place, begun = board.workspace("api-1"), tmp_path / "begun"
+    os.mkfifo(begun)
+    git(place, "config", "filter.f.clean", f"echo > {begun}; sleep 600")
+    (place / ".gitattributes").write_text("more.py filter=f\n")
+    (place / "more.py").write_text("more = 1\n")
+    with ThreadPoolExecutor(1) as pool:
+        speaking = pool.submit(board.speak, "api-1", PASSED)
+        begun.read_text()
+        git(place, "config", "--unset", "filter.f.clean")
+        board.workshop.ask("end", agents=["api-1"], key="end")
+        speaking.result()
+    board.settle()
+    assert board.task("API-1")["state"] == "failed"
+
+
+def test_what_a_step_leaves_is_committed_where_the_pipeline_says_so(board: RunGround) -> None:
+    """With the step's name; also where a git was killed there that had locked everything."""
+    board.pipeline([{"id": "execution", "agent": "worker", "commit_after": True}])
+    board.run()
+    place = board.workspace("api-1")
+    (place / "more.py").write_text("more = 1\n")
+    for name in ("index.lock", "HEAD.lock", "refs/heads/agent/api-1.lock"):
+        lock = git(place, "rev-parse", "--path-format=absolute", "--git-path", name)
+        Path(lock.strip()).touch()
     board.speak("api-1", PASSED)
     assert board.task("API-1")["state"] == "landed"
     assert "API-1: execution" in git(board.root, "log", "--format=%s", "main")
@@ -248,7 +315,7 @@ def test_a_visit_that_takes_too_long_is_ended(board: RunGround) -> None:
     board.workshop.ask("pause", agent="api-1")
     board.settle()
     board.later(4000)
-    assert board.task("API-1")["state"] == "works"
+    assert board.task("API-1")["state"] == "waits"
     board.workshop.converse(agent, "begin")
     board.workshop.ask("resume", agent="api-1")
     board.later(400)
@@ -412,7 +479,8 @@ def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
     (waits,) = (event for event in told if event["kind"] == "run.waits")
     assert (waits["task"], waits["question"]) == ("API-1", "Which colour?")
     board.later(4000)
-    assert board.task("API-1")["state"] == "works"
+    task = board.task("API-1")
+    assert (task["state"], task["why"]) == ("waits", "asks you: Which colour?")
     inbox = board.workshop.ask("inbox", agent="api-1", all=True)
     assert not any("<result>" in message["text"] for message in inbox)
     board.workshop.ask("answer", question="api-1", text="blue")
@@ -453,3 +521,13 @@ def test_what_a_visit_is_told_lies_in_a_file_of_its_run(board: RunGround) -> Non
     older = msgspec.structs.replace(part, prompt_file="", prompt="Begin.")
     before = msgspec.structs.replace(session, part=older)
     assert first_words(context, agent, before) == "Begin."
+
+
+def test_a_plan_that_no_prompt_could_hold_stops_its_task_with_the_reason(board: RunGround) -> None:
+    """Cut in the middle it would be worked off as if that were all."""
+    plan = board.root / ".windlass" / "plans" / "API-1.md"
+    plan.parent.mkdir()
+    plan.write_text("x" * (256 << 10) + "and leave the rest alone")
+    board.run()
+    why = board.task("API-1")["why"]
+    assert "API-1.md has more than 256 KiB" in why

@@ -53,7 +53,7 @@ def run(call: Call) -> int:
 def _task(call: Call) -> int:
     """Has a task that failed, or was given up, be worked on from the beginning."""
     task = call.ask("task.retry", task=call.args.agent)
-    call.ask("run", tasks=[task["task"]], **run_asked.driver())
+    call.ask("run", tasks=[task["task"]], **run_asked.driver(), **run_asked.environment())
     call.data(task)
     call.tell(f"{task['task']} is worked on once more, on a branch of its own; `wl run` follows it")
     return 0

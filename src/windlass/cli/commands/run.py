@@ -4,7 +4,10 @@ Each task goes through its pipeline (`wl pipeline list`) with an agent and a bra
 is finished is submitted, and the board is marked: [=] at work, [P] waits to land, [x] landed, [*]
 failed. It ends when only blocked or failed tasks are left. Ctrl-C leaves it, and it goes on.
 
-Exit codes: 0 all done, 10 some failed, 3 the board, a pipeline or the gate is broken.
+WINDLASS_<ROLE>_MAX_TURNS, _MAX_ITERATIONS and _SUPERVISOR_INTERVAL say more of roles.
+
+Exit codes: 0 all done, 10 some failed, 12 one of them because a step used up its iterations, 3 the
+board, a pipeline or the gate is broken.
 """
 
 from __future__ import annotations
@@ -53,16 +56,17 @@ def run(call: Call) -> int:
         "pipeline": _pipeline(args.pipeline),
         "enabled": args.enable or None,
         **run_asked.driver(args.driver),
+        **run_asked.environment(),
         "live": args.live or None,
     }
     before = call.ask("runs")["at"]
     begun = call.ask("run", **{name: said for name, said in wanted.items() if said is not None})
     if begun["joined"]:
         call.tell("the board is being worked off already; this joins it")
-        if fixed := [name for name in _FIXED if getattr(args, name)]:
-            call.remark(
-                f"--{', --'.join(fixed)} is for what begins anew; what goes on keeps its own"
-            )
+        fixed = [f"--{name}" for name in _FIXED if getattr(args, name)]
+        fixed += [line.partition("=")[0] for line in wanted.get("overrides", ())]
+        if fixed:
+            call.remark(f"{', '.join(fixed)} is for what begins anew; what goes on keeps its own")
     seen = call.ask("runs", after=before)
     if args.no_wait:
         call.data(seen)
@@ -75,7 +79,10 @@ def run(call: Call) -> int:
     run_progress.table(call, seen)
     if seen["problem"]:
         return 3
-    return 10 if seen["blocked"] or any(t["state"] == "failed" for t in seen["tasks"]) else 0
+    failed = [task for task in seen["tasks"] if task["state"] == "failed"]
+    if any(visit["exhausted"] for task in failed for visit in task["visits"]):
+        return 12
+    return 10 if seen["blocked"] or failed else 0
 
 
 def _tasks(said: str | None) -> list[str] | None:

@@ -41,6 +41,7 @@ class ClaudeDialect:
     from_output = staticmethod(observations.from_output)
 
     line_kind = staticmethod(stream.kind)
+    ran_out_of_turns = staticmethod(stream.ran_out_of_turns)
     summary = staticmethod(stream.summary)
     shown = staticmethod(stream.shown)
 

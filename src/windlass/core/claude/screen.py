@@ -178,7 +178,7 @@ def _draft(seen: Layout) -> str | None:
         return None
     text = seen.box.text
     if text.startswith("/"):  # what the command takes is shown faintly behind it
-        text = re.split(r"\s{2,}[<\[]", text, maxsplit=1)[0]
+        text = re.split(r"(?<!\s)\s{2,}+[<\[]", text, maxsplit=1)[0]
     return "" if seen.faint or _PLACEHOLDER.match(text) else text
 
 

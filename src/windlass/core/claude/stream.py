@@ -44,6 +44,11 @@ def kind(line: Any) -> LineKind:
             return LineKind.OTHER
 
 
+def ran_out_of_turns(result: Mapping[str, Any]) -> bool:
+    """Whether the line that ends a turn says that `--max-turns` were used up."""
+    return result.get("subtype") == "error_max_turns"
+
+
 def summary(result: Mapping[str, Any]) -> TurnEnded:
     """What is worth keeping of the line that ends a turn."""
     said = result.get("result")

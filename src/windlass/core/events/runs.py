@@ -48,6 +48,20 @@ class RunWaits(EventData, kind="run.waits"):
     """What it asks the person; nothing where it waits for something else."""
 
 
+class StepIterated(EventData, kind="step.iterated"):
+    """A session of a visit is over that another one of the same visit follows."""
+
+    task: str
+    run: str
+    step: str
+    visit: int
+    iteration: int
+    duty: str
+    """`work`, or the look at that iteration which it was: `summary` or `supervisor`."""
+    answer: str = ""
+    """What a supervisor answered: CONTINUE, STOP or RESTART; nothing where it gave no answer."""
+
+
 class StepEnded(EventData, kind="step.ended"):
     """A visit of a step is over, with a result."""
 
@@ -78,6 +92,14 @@ class BoardHeld(EventData, kind="board.held"):
     """No more tasks of a board are begun for now: money, a usage window, memory or disk."""
 
     why: str
+
+
+class TaskEdited(EventData, kind="task.edited"):
+    """A task at work says something else on the board than its run goes by."""
+
+    task: str
+    run: str
+    fields: list[str]
 
 
 class TaskUnmarked(EventData, kind="task.unmarked"):

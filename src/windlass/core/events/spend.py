@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from windlass.core.events.catalogue import EventData
 from windlass.core.ids import AgentId
 
@@ -43,6 +45,37 @@ class UsageWindowSeen(EventData, kind="usage.window"):
         return USAGE_WINDOW
 
 
+class BackendState(EventData, kind="backend.state"):
+    """What is known of a driver's model: the newest one counts."""
+
+    driver: str
+    backend: dict[str, Any]
+
+    @staticmethod
+    def subject_of(driver: str) -> str:
+        """By it the newest one of a driver is found."""
+        return f"backend:{driver}"
+
+    def subject(self) -> str:
+        """One for each driver: all its agents ask the same model."""
+        return self.subject_of(self.driver)
+
+
+class BackendDown(EventData, kind="backend.down"):
+    """A driver's model cannot be asked; its runs wait, and one of them tries now and then."""
+
+    driver: str
+    why: str
+
+
+class BackendUp(EventData, kind="backend.up"):
+    """A driver's model answers again, after so many tries; its runs go on one after the other."""
+
+    driver: str
+    seconds: float
+    tries: int
+
+
 class BudgetWarning(EventData, kind="budget.warning"):
     """A budget is spent, and the agent goes on because a subscription pays."""
 
@@ -51,8 +84,10 @@ class BudgetWarning(EventData, kind="budget.warning"):
 
 
 class BudgetExceeded(EventData, kind="budget.exceeded"):
-    """A budget is spent, and the agent is being paused."""
+    """A budget is spent, and the agent is being paused; one of a run's is ended by that."""
 
     budget: str
     sentence: str
     hint: str
+    session: int = 0
+    """In which a run's agent has spent it."""

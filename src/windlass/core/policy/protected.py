@@ -10,8 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import translate
 
 _AT_THE_TOP: tuple[str, ...] = (
-    *(".windlass/config.toml", ".windlass/pipelines/*", ".windlass/roles/*"),
-    *(".github/*", ".forgejo/*", ".gitea/*", ".gitlab-ci*.y*ml", ".gitlab/*", ".circleci/*"),
+    *(
+        ".windlass/*",
+        ".github/*",
+        ".forgejo/*",
+        ".gitea/*",
+        ".gitlab-ci*.y*ml",
+        ".gitlab/*",
+        ".circleci/*",
+    ),
     *(".buildkite/*", ".ci/*", ".travis.yml", ".drone.*", ".woodpecker*", ".build.yml"),
     *("bitbucket-pipelines.yml", ".builds/*", ".zuul.*", "zuul.*", "codemagic.yaml"),
     *("appveyor.yml", ".appveyor.yml", ".cirrus.*", ".semaphore/*", ".teamcity/*", ".tekton/*"),

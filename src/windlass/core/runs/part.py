@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import msgspec
+
+Duty: TypeAlias = Literal["work", "summary", "supervisor", "resume"]
+"""What a session of a visit is for: the step itself, a look at an iteration of it, or a decision
+about one that stopped without a result."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,6 +23,11 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """The first time that a run comes to a step is 1."""
     role: str
     conversation: str
+    iteration: int = 1
+    """Which of the visit's iterations it is, or looks at."""
+    duty: Duty = "work"
+    turns: int = 0
+    """How many turns a headless session may take; 0 is as many as it likes."""
     tip: str = ""
     """Where the branch was when it began."""
     prompt_file: str = ""
@@ -25,3 +36,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """The same, as older releases kept it."""
     resumes: bool = False
     """Whether an earlier session began that conversation."""
+
+    @property
+    def name(self) -> str:
+        """The step as the session is told it; one that looks at the step's work adds its duty."""
+        return self.step if self.duty == "work" else f"{self.step}.{self.duty}"

@@ -12,7 +12,8 @@ from windlass.core.landing import changes
 from windlass.core.landing.changes import ChangeId
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
-from windlass.core.pipeline.steps import Pipeline
+from windlass.core.pipeline.steps import Pipeline, Step
+from windlass.core.runs.loop import ROLES, Loop
 from windlass.core.runs.task_copy import TaskCopy
 
 Stage = Literal[
@@ -21,6 +22,7 @@ Stage = Literal[
     "working",
     "looking",
     "asking",
+    "iterating",
     "closing",
     "submitting",
     "landing",
@@ -49,14 +51,32 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int = 1
     iterations: int = 1
     """How often it went round."""
+    exhausted: bool = False
+    """Whether it used up its iterations, and gave no result."""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):
     """The end of a turn or of a session, as the run heard of it."""
 
-    what: Literal["turn", "failed turn", "session"]
+    what: Literal["turn", "failed turn", "session", "run budget", "step budget"]
     session: int
     said: str = ""
+
+
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a visit stopped without a result, and where the branch was when it began."""
+
+    why: str
+    start: str = ""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided about a run that stopped without a result."""
+
+    answer: Literal["retry", "restart", "abort", "defer"]
+    why: str
+    stopped: str
+    at: float
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +95,16 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     place: engine.State
     roles: dict[str, StepRole] = {}
     """What its roles say about steps, as that was when it began."""
+    at_steps: dict[str, StepRole] = {}
+    """The same for steps of which their pipeline says more, by the step's id."""
+    decides: bool = False
+    """Whether a role of the repository's own says what becomes of it where it stops."""
+    stop: Stop | None = None
+    """What that is asked about."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What that has said so far."""
+    sums_up: bool = False
+    """Whether iterations are summed up by a role of the repository's own."""
     driver: str = ""
     mode: Literal["live", "headless"] = "headless"
     most_attempts: int = 3
@@ -89,8 +119,10 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     result: str = ""
     asked: bool = False
     """Whether this visit was asked once more for its result."""
-    iterations: int = 0
-    """How often this visit went round, where its role goes on until it is done."""
+    loop: Loop = Loop()
+    """Which iteration of this visit it is."""
+    anew: bool = False
+    """Whether the next session of this visit begins a conversation."""
     failures: int = 0
     deaths: int = 0
     """How often in a row a session of this visit ended before its turn did."""
@@ -113,6 +145,14 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     wake_at: float | None = None
     until: float = 0.0
     """When the time of this visit is over."""
+    held: str = ""
+    """Why its agent may not begin or go on yet; nothing where it may."""
+    turn: float = 0.0
+    """When its model is to be asked, of those that waited for it."""
+    outage: str = ""
+    """How its model failed that it waits for."""
+    noted: bool = False
+    """Whether that was noted for all others that ask the same model."""
     rested: bool = False
     """Whether its agent rested when that was looked at: it has all of its time again."""
 
@@ -126,7 +166,21 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         """The role of the step that runs."""
         runs = engine.running(self.pipeline, self.place)
         name = self.role_of(runs.agent) if runs is not None else ""
-        return self.roles.get(name, StepRole(name=name))
+        usual = self.roles.get(name, StepRole(name=name))
+        return self.at_steps.get(runs.id, usual) if isinstance(runs, Step) else usual
+
+    @property
+    def session_role(self) -> StepRole:
+        """The role of the session that runs: that of the step, or of who looks at its work."""
+        name = ROLES.get(self.loop.duty)
+        return self.roles.get(name, StepRole(name=name)) if name else self.role
+
+    @property
+    def only_looks(self) -> bool:
+        """Whether the session that runs is to leave tree and branch as it found them."""
+        runs = engine.running(self.pipeline, self.place)
+        by_step = isinstance(runs, Step) and runs.readonly
+        return self.loop.duty != "work" or self.role.readonly or by_step
 
     def role_of(self, wanted: str) -> str:
         """The role of a step; a task may name another one for what its first step does."""

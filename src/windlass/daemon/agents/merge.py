@@ -123,7 +123,7 @@ class Merges:
                 "time": int(writing.now),
                 "agents_own": own,
                 "leaves_box": leaves,
-                "protected": config.landing.protected,
+                "protected": config.protected,
             }
 
         return IntentDraft(agent.repo, scope.caller_uid, prepare)
@@ -157,7 +157,7 @@ class Merges:
         into = self._targets.find(scope, agent, request.get("into"), request.get("cwd", ""))
         repo = repos.by_id(self._context, agent.repo)
         git = repos.git(repo)
-        patterns = self._config(agent).landing.protected
+        patterns = self._config(agent).protected
         self._fetch_both(agent, into)
         source, target = (f"refs/heads/{branch}" for branch in (branch_of(agent), into))
         outcome = merges.check(squashes.seen(git), source=source, target=target)
@@ -305,7 +305,7 @@ class Merges:
         if "protected" in work.data:
             return list(work.data["protected"])
         root = repos.by_id(self._context, agent.repo).root
-        return settings.usable(self._context.folders.home, root).config.landing.protected
+        return settings.usable(self._context.folders.home, root).config.protected
 
     def _refuse_protected(
         self, git: Repository, plan: MergePlan, agent: Agent, work: RunningIntent

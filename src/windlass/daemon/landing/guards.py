@@ -69,7 +69,7 @@ def edits(gate: Gate, git: Repository, head: str, *, since: str = "") -> list[st
         paths = gate_trees.names(git, gate_trees.tree_of(git, head))
     else:
         paths = changes.touched(git, base, head)
-    return protected.among(paths, gate.config.landing.protected)
+    return protected.among(paths, gate.config.protected)
 
 
 def unknown_edits(gate: Gate, git: Repository, known: Sequence[Change], stack: Stack) -> list[str]:
@@ -83,7 +83,7 @@ def unknown_edits(gate: Gate, git: Repository, known: Sequence[Change], stack: S
     for change, tree in zip(known, stack.trees, strict=True):
         if change.reverts is None:  # that one is made of the target itself, at the person's word
             paths = gate_trees.edited(git, below, tree)
-            marked = protected.among(paths, gate.config.landing.protected)
+            marked = protected.among(paths, gate.config.protected)
             found |= {path for path in marked if kept(path) not in change.edits}
         below = tree
     return sorted(found)

@@ -72,6 +72,12 @@ class Submissions:
                 "agents leave no checkout of the person's behind",
                 f"leave it out; the person can: wl merge {scope.caller.id} --unattended",
             )
+        if scope.caller is not None and scope.caller.run:
+            raise Denied(
+                f"{scope.caller.id} works on a step of a task: its run proposes what it has, once"
+                " all of the pipeline has passed",
+                "end your turn with the result of the step",
+            )
         gate = gates.landing(gates.read(self._context, repo))
         gates.require_unsigned(self._context, repo)
         proposed = self._proposed(Scope(repo, scope.caller), gate, request.get("change"))

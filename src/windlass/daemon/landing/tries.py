@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 import sqlalchemy as sa
 
+from windlass.core.board.board import FILE
 from windlass.core.errors import ConfigError
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
@@ -29,10 +30,11 @@ from windlass.daemon.landing.views import author_of
 from windlass.git import gate_trees, repository, squashes, stacks
 from windlass.git.repository import Repository
 from windlass.git.stacks import Layer, Stack
+from windlass.project import folder
 from windlass.store import changes as rows
 from windlass.store.store import Writing
 
-BOARD_FILE = ".windlass/kanban.md"
+BOARD_FILE = f"{folder.NAME}/{FILE}"
 """What agents change of it stays out: the board is the person's, and is marked by itself."""
 
 

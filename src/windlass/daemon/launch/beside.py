@@ -36,13 +36,15 @@ def marked_line(context: Context, agent: Agent, what: What, line: list[str]) -> 
 
 
 def interrupt_changes(context: Context, agents: Sequence[Agent]) -> None:
-    """Ends git that moves checkouts of agents, so that they can be ended without waiting for it.
+    """Ends git that changes workspaces of agents, so that they can be ended without waiting for it.
 
-    Its boxes have a folder, which is made before the first and stays until the agent has ended:
-    for agents without one, no process of the machine has to be looked at.
+    It moves checkouts, and commits what a step of a run left. Boxes of the first have a folder,
+    which is made before the first and stays until the agent has ended: for agents that have neither
+    that nor a run, no process of the machine has to be looked at.
     """
     changed = (agent for agent in agents if (context.folders.boxes(agent.uid) / CHANGING).exists())
     marks = [mark(agent, CHANGING) for agent in changed]
+    marks += [mark(agent, "commit") for agent in agents if agent.run]
     if marks and context.commands.running(*marks):
         context.commands.end_run(*marks)
 

@@ -89,9 +89,16 @@ def _part(session: Session) -> dict[str, str]:
         return {}
     return {
         "WINDLASS_RUN": part.run,
-        "WINDLASS_STEP": part.step,
+        "WINDLASS_STEP": part.name,
         "WINDLASS_VISIT": str(part.visit),
+        "WINDLASS_ITERATION": str(part.iteration),
     }
+
+
+def _most_turns(agent: Agent, session: Session) -> int | None:
+    """As many as the agent has, and no more than its step; a live session's are not counted."""
+    of_step = session.part.turns if session.part is not None else 0
+    return min((most for most in (agent.limits.turns, of_step) if most), default=None)
 
 
 def first_words(context: Context, agent: Agent, session: Session) -> str:
@@ -132,7 +139,7 @@ def session_request(context: Context, agent: Agent, session: Session) -> Session
         yolo=agent.policy.yolo,
         script=agent.script,
         fork_of=str(context.folders.fork(agent.uid)) if agent.fork_of else None,
-        max_turns=agent.limits.turns,
+        max_turns=_most_turns(agent, session),
         max_usd=agent.limits.usd,
         trusted_root=str(context.folders.workspaces) if agent.owns_workspace else None,
         repo=repo,

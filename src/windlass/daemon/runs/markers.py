@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from windlass.core.board import edits
+from windlass.core.board.board import FILE
 from windlass.core.errors import WindlassError
 from windlass.core.events import TaskUnmarked
 from windlass.daemon.kernel.context import Context
@@ -24,7 +25,7 @@ _BEGUN = (" ", "=")
 
 def board_of(repo: Repo) -> str:
     """The file of a repository's board."""
-    return str(Path(repo.root) / folder.NAME / boards.NAME)
+    return str(Path(repo.root) / folder.NAME / FILE)
 
 
 def changed(repo: Repo, task: str) -> str:
@@ -34,6 +35,14 @@ def changed(repo: Repo, task: str) -> str:
     except WindlassError:
         return ""  # what cannot be read says nothing; that it cannot is told when it is marked
     return found.marker if found is not None and found.marker not in _BEGUN else ""
+
+
+def is_gone(repo: Repo, task: str) -> bool:
+    """Whether a board that can be read has no such task."""
+    try:
+        return task not in boards.read(board_of(repo)).board.by_id
+    except WindlassError:
+        return False  # nobody knows
 
 
 def put(context: Context, repo: Repo, task: str, marker: str) -> bool:

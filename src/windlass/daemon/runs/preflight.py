@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import msgspec
+
 from windlass import drivers
 from windlass.core.box_spec import Isolation, Network
 from windlass.core.config import Config, confinement
@@ -21,7 +23,7 @@ from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
-from windlass.daemon.runs import markers
+from windlass.daemon.runs import markers, run_roles
 from windlass.daemon.spend import budgets
 from windlass.project import boards, pipelines, role_files
 from windlass.project.boards import BoardFile
@@ -46,10 +48,12 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
     gate = _tried(problems, lambda: gates.landing(gates.read(context, repo)))
     _tried(problems, partial(gates.require_unsigned, context, repo))
     _tried(problems, partial(budgets.refuse_spent, context, repo.id))
+    _tried(problems, context.sessions.terminal.require_version)
     _tried(problems, partial(_require_driver, context, repo, state, config))
     board = _tried(problems, partial(sound_board, repo))
     _tried(problems, partial(_require_writable, repo))
     only: tuple[str, ...] = ()
+    live_steps = False
     if board is not None:
         only = _tried(problems, partial(_on_board, board, state.only)) or ()
         for task in board.board.tasks:
@@ -58,7 +62,13 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
                 _tried(problems, partial(role_files.find, config, repo.root, field.value))
         for pipeline in _pipelines(problems, board, state, config):
             _tried(problems, partial(_require_roles, repo, config, pipeline))
+            said = partial(run_roles.of_run, pipeline, "", board.folder, config, state.overrides)
+            roles = _tried(problems, said)
+            live_steps = live_steps or (roles is not None and roles.any_live)
             _tried(problems, partial(_require_steps, pipeline, state))
+    if live_steps and state.mode != "live":
+        live = msgspec.structs.replace(state, mode="live")
+        _tried(problems, partial(_require_driver, context, repo, live, config))
     if gate is None or board is None or problems:
         raise _together(problems)
     return Ready(gate, board, only)
@@ -139,7 +149,11 @@ def _pipelines(
             continue
         try:
             chosen = pipelines.chosen(
-                task.id, file.folder, command_line=state.pipeline, config=config.pipeline
+                task.id,
+                file.folder,
+                command_line=state.pipeline,
+                config=config.pipeline,
+                board=file.board,
             )
         except WindlassError as error:
             if error.message not in broken:

@@ -9,6 +9,7 @@ from typing import Any
 
 from windlass import whole_file
 from windlass.core.jobs import JobId
+from windlass.core.runs.part import Duty
 from windlass.core.runs.prompts import StepReport
 from windlass.daemon.kernel.context import Context
 
@@ -34,11 +35,14 @@ def of_visit(label: str, number: int, *, began_at: float) -> str:
     return f"{label.replace(':', '-')}.{number}.{int(began_at * 1000)}"
 
 
-def keep_prompt(context: Context, run: JobId, visit: str, text: str) -> str:
-    """Keeps what a visit is told first; returns which file of its run that is."""
-    place = _made(context, run, visit)
-    whole_file.replace(place / _PROMPT, text.encode("utf-8", "replace"))
-    return f"{visit}/{_PROMPT}"
+def keep_prompt(
+    context: Context, run: JobId, visit: str, text: str, *, iteration: int = 1, duty: Duty = "work"
+) -> str:
+    """Keeps what a session of a visit is told first; returns which file of its run that is."""
+    first = iteration == 1 and duty == "work"
+    name = _PROMPT if first else f"{_of_session(iteration, duty)}.{_PROMPT}"
+    whole_file.replace(_made(context, run, visit) / name, text.encode("utf-8", "replace"))
+    return f"{visit}/{name}"
 
 
 def keep_visit(
@@ -50,9 +54,21 @@ def keep_visit(
     whole_file.replace(place / _RESULT, json.dumps(result, indent=1).encode())
 
 
+def keep_iteration(
+    context: Context, run: JobId, visit: str, *, iteration: int, duty: Duty, said: str
+) -> None:
+    """Keeps what a session said last that another one of its visit follows."""
+    name = f"{_of_session(iteration, duty)}.md"
+    whole_file.replace(_made(context, run, visit) / name, said.encode("utf-8", "replace"))
+
+
 def reports(context: Context, run: JobId) -> list[StepReport]:
     """What the visits of a run reported, in their order."""
     return list(_read(sorted(context.folders.run(run).glob(f"*/{_RESULT}"), key=_epoch)))
+
+
+def _of_session(iteration: int, duty: Duty) -> str:
+    return str(iteration) if duty == "work" else f"{iteration}.{duty}"
 
 
 def _made(context: Context, run: JobId, visit: str) -> Path:

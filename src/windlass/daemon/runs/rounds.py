@@ -11,15 +11,14 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from windlass.core.board.board import Board
 from windlass.core.config import Config
 from windlass.core.errors import WindlassError
 from windlass.core.events import BoardHeld, TaskPostponed
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.pipeline import engine
-from windlass.core.pipeline.step_roles import StepRole
-from windlass.core.pipeline.steps import Inline, Pipeline
-from windlass.core.runs import admission, run, run_state, schedule, task_copy
+from windlass.core.runs import admission, moves, run, run_state, schedule, task_copy
 from windlass.core.runs.admission import Admission
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
@@ -30,7 +29,7 @@ from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import holds, markers, preflight
+from windlass.daemon.runs import board_edits, holds, markers, preflight, run_roles
 from windlass.daemon.runs.conflicts import Conflicts
 from windlass.project import pipelines, step_roles
 from windlass.project.boards import BoardFile
@@ -48,6 +47,7 @@ class Round(NamedTuple):
     runs: list[RunState]
     chosen: Admission
     problems: dict[str, str]
+    board: Board
 
 
 class Rounds:
@@ -77,6 +77,8 @@ class Rounds:
             nothing = {
                 "postponed": {},
                 "held": "",
+                "missing": list(state.missing),
+                "edited": state.edited,
                 "waiting": 0,
                 "blocked": [],
                 "problem": error.message,
@@ -114,7 +116,7 @@ class Rounds:
         most = gate.config.landing.max_attempts if gate is not None else 1
         since = {name: each.since for name, each in state.postponed.items()}
         conflicts = Conflicts(self._context, repo, file.board, at_work, since)
-        held = holds.why(self._context, repo, state, config)
+        held = holds.why(self._context, repo, state.driver, config)
         while True:
             chosen = admission.choose(
                 file.board,
@@ -136,7 +138,7 @@ class Rounds:
                 except WindlassError as error:
                     problems[name] = error.message
             if not problems.keys() & set(chosen.start):
-                return Round([known[name] for name in chosen.start], chosen, problems)
+                return Round([known[name] for name in chosen.start], chosen, problems, file.board)
 
     def _begin(
         self,
@@ -155,8 +157,16 @@ class Rounds:
                 continue
             taken.add(about)
             self._jobs.begin(
-                writing, run.KIND.name, repo=repo.id, subject=about, state=run.begun(begun)
+                writing, run.KIND.name, repo=repo.id, subject=about, state=moves.begun(begun)
             )
+        edits = board_edits.look(
+            writing,
+            self._jobs,
+            open_runs=run_jobs(writing.connection, repo.id),
+            board=decided.board.by_id,
+            missing=state.missing,
+            edited=state.edited,
+        )
         chosen, problems = decided.chosen, decided.problems
         _tell(writing, repo, state, chosen)
         work.keep_in(
@@ -167,15 +177,22 @@ class Rounds:
             blocked=list(chosen.blocked),
             postponed=dict(chosen.postponed),
             held=chosen.held,
+            missing=edits.missing,
+            edited=edits.edited,
             problem="; ".join(f"{name}: {why}" for name, why in problems.items()),
             is_broken=False,
         )
 
 
 def open_runs(connection: sa.Connection, repo: RepoId) -> list[RunState]:
+    """Where the runs stand that are not over."""
+    return [convert(job.state, RunState) for job in run_jobs(connection, repo)]
+
+
+def run_jobs(connection: sa.Connection, repo: RepoId) -> list[Job]:
     """The runs that are not over."""
     found = job_rows.listed(connection, repo=repo, status="open")
-    return [convert(job.state, RunState) for job in found if job.kind == run.KIND.name]
+    return [job for job in found if job.kind == run.KIND.name]
 
 
 def _tell(writing: Writing, repo: Repo, state: ScheduleState, chosen: Admission) -> None:
@@ -204,12 +221,20 @@ def _run(
     """The run of a task at its beginning; raises what keeps it from that."""
     copy = task_copy.of(file.board.by_id[name])
     found = pipelines.chosen(
-        name, file.folder, command_line=state.pipeline, config=config.pipeline
+        name,
+        file.folder,
+        command_line=state.pipeline,
+        config=config.pipeline,
+        board=file.board,
     ).pipeline
+    roles = run_roles.of_run(found, copy.role, file.folder, config, state.overrides)
     return RunState(
         task=copy,
         pipeline=step_roles.applied(found, file.folder),
-        roles=_roles(found, copy.role, file.folder, config),
+        roles=roles.roles,
+        at_steps=roles.at_steps,
+        sums_up=roles.sums_up,
+        decides=roles.decides,
         place=engine.start(found, frozenset(state.enabled)),
         driver=state.driver,
         mode=state.mode,
@@ -217,16 +242,6 @@ def _run(
     )
 
 
-def _roles(pipeline: Pipeline, of_task: str, place: str, config: Config) -> dict[str, StepRole]:
-    """What the roles of a run say about steps. A role that nobody knows says what is usual."""
-    wanted = {of_task, engine.GENERIC_FIX.agent}
-    for step in pipeline.steps:
-        wanted |= {step.agent}
-        wanted |= {each.agent for each in step.on_result.values() if isinstance(each, Inline)}
-    known = wanted.intersection(step_roles.names(place, config))
-    return {name: step_roles.find(name, place, config) for name in known}
-
-
 def _admitted(work: RunningIntent) -> dict[str, Any]:
     names = ("running", "waiting", "waits", "blocked", "problem", "is_broken", "postponed", "held")
-    return {name: work.data[name] for name in names}
+    return {name: work.data[name] for name in (*names, "missing", "edited")}

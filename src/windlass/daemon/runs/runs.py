@@ -16,6 +16,7 @@ from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.runs.endings import RunEndings
 from windlass.daemon.runs.rounds import Rounds
 from windlass.daemon.runs.schedules import Schedules
+from windlass.daemon.runs.session_ends import SessionEnds
 from windlass.daemon.runs.steps import RunSteps, Wake
 from windlass.daemon.runs.tasks import Tasks
 
@@ -42,6 +43,7 @@ class Runs:
         self._rounds = Rounds(context, jobs)
         self.tasks = Tasks(context, jobs)
         self._steps = RunSteps(context, intents, spawns, life, fetcher, wake=wake)
+        self._session_ends = SessionEnds(context, life, fetcher)
         self._endings = RunEndings(context, intents, submissions, judgements)
 
     def operations(self) -> tuple[Operation, ...]:
@@ -51,5 +53,6 @@ class Runs:
             self._rounds.operation(),
             *self.tasks.operations(),
             *self._steps.operations(),
+            *self._session_ends.operations(),
             *self._endings.operations(),
         )

@@ -11,7 +11,7 @@ from windlass.api.wire.runs import PauseRunReply, PauseRunRequest, RunReply, Run
 from windlass.core import jobs as core_jobs
 from windlass.core.errors import Conflict
 from windlass.core.events import ScheduleAsked, SchedulePaused
-from windlass.core.runs import schedule
+from windlass.core.runs import overrides, schedule
 from windlass.core.runs.schedule import ScheduleState
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos, settings
@@ -50,8 +50,9 @@ class Schedules:
             only=tuple(request.get("tasks", [])),
             pipeline=request.get("pipeline", ""),
             driver=request.get("driver", "") or known.config.driver,
-            mode="live" if request.get("live") else "headless",
+            mode="live" if request.get("live") else known.config.run.sessions,
             enabled=tuple(request.get("enabled", [])),
+            overrides=overrides.read(request.get("overrides", [])),
         )
         ready = preflight.require(self._context, repo, state, known.whole())
         state, target = msgspec.structs.replace(state, only=ready.only), ready.gate.target.branch

@@ -1,7 +1,7 @@
-"""The effects of a run on its agent: made, begun for a visit, asked once more, and closed.
+"""The effects of a run on its agent: made, begun for a session, and asked once more.
 
-The agent is one for the whole run; each visit of a step is a session of it in a conversation of its
-own. A session that dies goes on in the same one.
+The agent is one for the whole run; each visit of a step, and each iteration of one, is a session of
+it in a conversation of its own. A session that dies goes on in the same one.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from windlass.api.wire.agents import SpawnRequest
 from windlass.core import jobs
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, Conflict
-from windlass.core.events import RunBegun, StepBegun, StepEnded
+from windlass.core.events import RunBegun, StepBegun
 from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import JobId
 from windlass.core.landing.changes import ChangeId
-from windlass.core.runs import last_words, prompts, task_copy
-from windlass.core.runs import run as core
+from windlass.core.runs import orders, prompts, task_copy
+from windlass.core.runs.loop import Loop
 from windlass.core.runs.part import Part
+from windlass.core.runs.prompts import Told
 from windlass.core.runs.task_copy import TaskCopy
 from windlass.core.shapes import convert
 from windlass.daemon.agents.endings import still_live
@@ -38,11 +39,21 @@ from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import tickets
-from windlass.daemon.launch import clones, project_commands
+from windlass.daemon.launch import clones
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, records, standstill, step_roles, taken_back
+from windlass.daemon.runs import (
+    markers,
+    own_git,
+    permissions,
+    records,
+    standstill,
+    step_roles,
+    taken_back,
+)
+from windlass.daemon.runs.permissions import Permissions, may
 from windlass.git import workspaces
+from windlass.project import folder
 from windlass.store import changes as change_rows
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -50,20 +61,13 @@ from windlass.store.store import Writing
 
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
-_COMMIT = (
-    "git add -A && {{ git diff --cached --quiet || {{ set --;"
-    " git var GIT_AUTHOR_IDENT >/dev/null 2>&1 ||"
-    " set -- -c user.name={agent} -c user.email={agent}@windlass.invalid;"
-    " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
-)
-"""Commits what is there, if anything; where nobody has an identity, as the agent."""
-_COMMITS_WITHIN = 120.0
-PLANS = ".windlass/plans"
+_UNSAID = {"stopped": "", "began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
+"""What an effect does not say that an older release has decided on."""
 _LARGEST_PLAN = 256 << 10
 
 
 class RunSteps:
-    """The operations by which a run leads its agent."""
+    """The operations by which a run makes its agent, and gives it something to do."""
 
     def __init__(
         self,
@@ -81,52 +85,44 @@ class RunSteps:
         self._spawns = spawns
         self._life = life
         self._wake = wake
+        self._permissions = Permissions(context)
 
     def operations(self) -> tuple[Operation, ...]:
         """Preparing makes an agent, so it has none to lock yet."""
         return (
             Operation(
-                core.PREPARE,
+                orders.PREPARE,
                 (
                     Step("document", self._write_document),
-                    Step("agent", self._make_agent, needed=lambda data: not data.get("dropped")),
+                    Step("permission", self._permissions.agent, needed=_is_wanted),
+                    Step("agent", self._make_agent, needed=_is_wanted),
                 ),
                 lambda _: [],
-                lambda work: {
-                    "uid": work.data.get("made", ""),
-                    "dropped": work.data.get("dropped", ""),
-                },
+                _prepared,
             ),
             Operation(
-                core.BEGIN,
+                orders.BEGIN,
                 (
-                    Step("stop", self._stop_last),
-                    Step("record", self._record),
-                    Step("start", self._start),
+                    Step("permission", self._permissions.session),
+                    Step("stop", self._stop_last, needed=may),
+                    Step("record", self._record, needed=may),
+                    Step("start", self._start, needed=may),
                 ),
                 of_one_agent,
-                lambda work: {"session": work.data["session"], "rests": work.data["rests"]},
+                _begun,
                 stops=of_one_agent,
             ),
             Operation(
-                core.ASK,
-                (Step("say", self._say), Step("wake", self._wake_up)),
-                lambda _: [],
-                lambda work: {"uid": work.data["uid"], "waits": work.data.get("waits", False)},
-            ),
-            Operation(core.LOOK, (), lambda _: [], standstill.rests),
-            Operation(
-                core.CLOSE,
+                orders.ASK,
                 (
-                    Step("stop", self._stop),
-                    Step("take back", self._take_back, needed=lambda data: data["readonly"]),
-                    Step("commit", self._commit, needed=_commits),
-                    Step("keep", self._keep),
+                    Step("permission", self._permissions.turn),
+                    Step("say", self._say, needed=may),
+                    Step("wake", self._wake_up, needed=may),
                 ),
-                of_one_agent,
-                lambda work: {"result": work.data["result"]},
-                stops=of_one_agent,
+                lambda _: [],
+                _asked,
             ),
+            Operation(orders.LOOK, (), lambda _: [], standstill.rests),
         )
 
     def _write_document(self, work: RunningIntent) -> None:
@@ -136,11 +132,11 @@ class RunSteps:
             work.keep(dropped=f"somebody marked it [{marker}] before it had begun")
             return
         plan = _plan(repo, copy.id)
-        records.keep_document(self._context, _run(work), task_copy.document(copy, plan))
+        records.keep_document(self._context, run_of(work), task_copy.document(copy, plan))
         markers.put(self._context, repo, copy.id, "=")
 
     def _make_agent(self, work: RunningIntent) -> None:
-        run, task = _run(work), work.data["task"]
+        run, task = run_of(work), work.data["task"]
         copy = convert(work.data["copy"], TaskCopy)
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         request: SpawnRequest = {
@@ -161,7 +157,7 @@ class RunSteps:
         """Ends what ran before; an agent that a person has paused is left as it is."""
         agent = self._live(work)
         rests = work.data["again"] and agent.state in standstill.RESTS
-        work.keep(was=agent.session, rests=rests, session=agent.session)
+        work.keep(was=agent.session, rests=rests, session=agent.session, tip="")
         if not rests and agent.session:
             self._life.stop(agent)
 
@@ -178,7 +174,8 @@ class RunSteps:
 
     def _anew(self, work: RunningIntent, agent: Agent) -> Agent:
         """A session for a visit, in a conversation of its own."""
-        run, data = _run(work), work.data
+        run, data = run_of(work), {**_UNSAID, "mode": agent.mode, **work.data}
+        loop = convert(data["loop"], Loop)
         part = Part(
             run=run,
             step=data["step"],
@@ -186,22 +183,32 @@ class RunSteps:
             visit=data["visit"],
             role=data["role"],
             conversation=str(uuid.uuid4()),
+            iteration=loop.iteration,
+            duty=loop.duty,
+            turns=data["turns"],
             tip=taken_back.tip(self._context, self._fetcher, agent),
         )
-        prompt = prompts.beginning(
-            part,
-            records.document(self._context, run),
+        told = Told(
+            document=records.document(self._context, run),
             reports=records.reports(self._context, run),
             ticket=self._ticket(agent, data["change"]),
             readonly=data["readonly"],
             allowed=data["results"],
+            loop=loop,
+            stopped=data["stopped"],
+            iterations=data["iterations"],
         )
-        columns = step_roles.columns(self._context, agent, data["role"])
+        columns = step_roles.columns(
+            self._context, agent, data["role"], mode=data["mode"], model=data["model"]
+        )
         columns |= {"conversation": part.conversation}
-        # One that an older release has decided on says nothing of its beginning.
-        visit = records.of_visit(part.label, part.visit, began_at=data.get("began_at", 0.0))
-        file = records.keep_prompt(self._context, run, visit, prompt)
+        visit = records.of_visit(part.label, part.visit, began_at=data["began_at"])
+        prompt = prompts.beginning(part, told)
+        file = records.keep_prompt(
+            self._context, run, visit, prompt, iteration=part.iteration, duty=part.duty
+        )
         part = msgspec.structs.replace(part, prompt_file=file)
+        work.keep(tip=part.tip)
 
         def change(writing: Writing) -> Agent:
             return rows.change_agent(writing, agent.uid, **columns)
@@ -223,6 +230,8 @@ class RunSteps:
         if data["rests"]:
             return
         clones.make_workspace(self._context, agent, workspaces.ensure)
+        if data["again"]:
+            own_git.unlock(work, agent)
         try:
             self._life.start(agent)
         except Exception as error:
@@ -230,7 +239,7 @@ class RunSteps:
             raise
         begun = StepBegun(
             task=data["task"],
-            run=_run(work),
+            run=run_of(work),
             step=data["label"],
             visit=data["visit"],
             role=data["role"],
@@ -244,19 +253,20 @@ class RunSteps:
         allowed = work.data["results"]
         texts = {
             "model": prompts.AFTER_FAILURE,
-            "more": prompts.go_on(allowed),
             "result": prompts.once_more(allowed),
+            "decision": f"Your last message had no decision. {prompts.for_decision()}",
+            "answer": f"Your last message had no answer that counts here. {prompts.for_answer()}",
         }
-        text = texts[work.data["asks"]]
+        text = texts.get(work.data["asks"], texts["result"])
 
         def change(writing: Writing) -> None:
             if "said_at" in work.data or work.data.get("waits"):
                 return
             if work.data["asks"] != "model" and standstill.expects(writing.connection, agent):
-                standstill.tell(writing, agent, task=work.data["task"], run=_run(work))
+                standstill.tell(writing, agent, task=work.data["task"], run=run_of(work))
                 work.keep_in(writing, waits=True)
             else:
-                from_windlass.say(writing, agent, text, topic=f"run:{_run(work)}")
+                from_windlass.say(writing, agent, text, topic=f"run:{run_of(work)}")
                 work.keep_in(writing, said_at=writing.now)
 
         self._context.store.write(change)
@@ -266,66 +276,57 @@ class RunSteps:
         session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
         if session is not None and session.ended_at is not None:
             self._wake(agent.uid, f"{work.intent.id}:wake")
-
-    def _stop(self, work: RunningIntent) -> None:
-        self._life.stop(self._live(work))
-
-    def _take_back(self, work: RunningIntent) -> None:
-        """Has a step that only looks leave tree and branch as it found them."""
-        agent = self._live(work)
-        session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
-        if session is not None and session.part is not None and session.part.tip:
-            taken_back.take_back(work, self._fetcher, agent, session.part.tip)
-
-    def _commit(self, work: RunningIntent) -> None:
-        """Commits what the step left, in the agent's own place and with what it may reach."""
-        agent, data = self._live(work), work.data
-        line = _COMMIT.format(agent=agent.id, message=f"{data['task']}: {data['label']}")
-        project_commands.run(work, agent, "commit", line, _COMMITS_WITHIN)
-        self._fetcher.fetch(agent)
-
-    def _keep(self, work: RunningIntent) -> None:
-        """Keeps the report and the result, and tells of them."""
-        data, run = work.data, _run(work)
-        repo = RepoId(work.intent.repo)
-        if "ended_at" not in data:
-            work.keep(ended_at=self._context.clock.now())
-        data = work.data
-        seconds = round(max(0.0, data["ended_at"] - data["began_at"]), 3)
-        told = {"step": data["label"], "visit": data["visit"], "result": data["result"]}
-        if data["result"]:
-            records.keep_visit(
-                self._context,
-                run,
-                records.of_visit(data["label"], data["visit"], began_at=data["began_at"]),
-                report=last_words.report(data["said"]),
-                result={**told, "seconds": seconds, "role": data["role"]},
-            )
-        ended = StepEnded(task=data["task"], run=run, seconds=seconds, **told)
-        work.with_next_record(lambda w: w.emit(ended, repo=repo, agent=Uid(data["uid"])))
+        work.keep(session=self._live(work).session)
 
     def _live(self, work: RunningIntent) -> Agent:
         return still_live(self._context, Uid(work.data["uid"]))
 
 
+def _is_wanted(data: Any) -> bool:
+    """Whether a task is still to be begun, and may be."""
+    return not data.get("dropped") and may(data)
+
+
+def _prepared(work: RunningIntent) -> dict[str, Any]:
+    data = work.data
+    made = {"uid": data.get("made", ""), "dropped": data.get("dropped", "")}
+    return permissions.told(data) or made
+
+
+def _begun(work: RunningIntent) -> dict[str, Any]:
+    data = work.data
+    if not may(data):
+        return permissions.told(data)
+    return {"session": data["session"], "rests": data["rests"], "tip": data.get("tip", "")}
+
+
+def _asked(work: RunningIntent) -> dict[str, Any]:
+    data = work.data
+    asked = {"waits": data.get("waits", False), "session": data.get("session", 0)}
+    return permissions.told(data) or asked
+
+
 def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
-    path = Path(repo.root) / PLANS / f"{task}.md"
+    path = folder.plan(str(Path(repo.root) / folder.NAME), task)
     try:
-        return untrusted_files.read(path, most=_LARGEST_PLAN).decode("utf-8", "replace")
+        held = untrusted_files.read(path, most=_LARGEST_PLAN + 1, below=Path(repo.root))
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror or error}", "mend it, or remove it"
         ) from None
+    if len(held) > _LARGEST_PLAN:
+        raise ConfigError(
+            f"{path} has more than {_LARGEST_PLAN >> 10} KiB",
+            "every step reads all of it: shorten it, and say where the rest is",
+        )
+    return held.decode("utf-8", "replace")
 
 
-def _commits(data: Any) -> bool:
-    return bool(data["commits"]) and not data["readonly"]
-
-
-def _run(work: RunningIntent) -> JobId:
+def run_of(work: RunningIntent) -> JobId:
+    """The run whose effect this is."""
     run = jobs.owner(work.intent.id)
     if run is None:
         raise Conflict(f"{work.intent.kind} is a run's alone", "see wl dev jobs")

@@ -5,25 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import sqlalchemy as sa
-
 from windlass.api.verbs import Caller
-from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest, TaskRunView
+from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest
 from windlass.core.board.tasks import PENDING, Task
 from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.printable import printable_line
-from windlass.core.runs import run, schedule, task_copy
+from windlass.core.runs import checklist, resume, run, schedule, task_copy
+from windlass.core.runs.run_state import RunState
+from windlass.core.runs.task_copy import TaskCopy
+from windlass.core.shapes import convert
 from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import markers, records, run_costs, views
+from windlass.daemon.runs import markers, records, task_runs, views
 from windlass.project import boards
 from windlass.store import jobs as job_rows
-from windlass.store import rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
@@ -80,9 +80,17 @@ class Tasks:
         return IntentDraft(repo.id, None, prepare)
 
     def begin_retry(self, caller: Caller, request: TaskRequest) -> IntentDraft:
-        """Refuses a task that is at work, and one that is done."""
+        """Refuses a task that is at work, and one that is done; one that was deferred goes on."""
         repo = self._repo(caller, request)
         name = self._known(repo, request["task"])
+        if (job := self._deferred(repo, name)) is not None:
+            deferred = job.id
+
+            def hasten(writing: Writing) -> dict[str, Any]:
+                self._jobs.hasten(writing, deferred)
+                return {"task": name, "marks": False}
+
+            return IntentDraft(repo.id, None, hasten)
         shown = self._shown(repo, name)
         if shown["run"] is not None and not shown["run"]["is_over"]:
             raise Conflict(f"{name} is at work already", f"see how far: wl show {name}")
@@ -96,6 +104,15 @@ class Tasks:
                 "it begins by itself once they are done",
             )
         return IntentDraft(repo.id, None, lambda _: {"task": name})
+
+    def _deferred(self, repo: Repo, name: str) -> Job | None:
+        """The run of a task that goes on later, because it was decided so."""
+        about = run.subject(name)
+        find = partial(job_rows.about, repo=repo.id, kind="run", subject=about)
+        job = self._context.store.read(find)
+        if job is None:
+            return None
+        return job if resume.is_deferred(convert(job.state, RunState)) else None
 
     def _known(self, repo: Repo, wanted: str) -> str:
         return self._shown(repo, wanted)["task"]
@@ -118,7 +135,9 @@ class Tasks:
         if on_board is None and job is None:
             raise NotFound(f"no task {printable_line(wanted)} on the board", "`wl board list`")
         copy = task_copy.of(on_board) if on_board is not None else None
-        shown = self._context.store.read(partial(_shown_run, job=job)) if job is not None else None
+        found, now = [job] if job is not None else [], self._context.clock.now()
+        runs = self._context.store.read(partial(task_runs.shown, runs=found, now=now))
+        shown = runs[0] if runs else None
         return {
             "task": copy.id if copy is not None else str(shown["task"] if shown else wanted),
             "title": copy.title if copy is not None else str(shown["title"] if shown else ""),
@@ -126,6 +145,7 @@ class Tasks:
             "document": self._document(job) or (task_copy.document(copy) if copy else ""),
             "run": shown,
             "waits": "" if shown and not shown["is_over"] else self._waits(repo, wanted),
+            "edited": _edited(job, copy) if shown and not shown["is_over"] else [],
             "reports": self._reports(job),
         }
 
@@ -141,9 +161,10 @@ class Tasks:
 
     def _document(self, job: Job | None) -> str:
         try:
-            return records.document(self._context, job.id) if job is not None else ""
+            text = records.document(self._context, job.id) if job is not None else ""
         except FileNotFoundError:
             return ""  # it is only just being prepared, or retention has taken it
+        return checklist.marked(text, convert(job.state, RunState).loop.ticks) if job else text
 
     def _reports(self, job: Job | None) -> list[ReportView]:
         if job is None:
@@ -154,10 +175,10 @@ class Tasks:
         ]
 
 
-def _shown_run(connection: sa.Connection, *, job: Job) -> TaskRunView:
-    uids = [uid] if (uid := views.uid_of(job)) is not None else []
-    costs = run_costs.of_agents(connection, uids)
-    return views.task_run(job, rows.names(connection, uids), costs)
+def _edited(job: Job | None, now: TaskCopy | None) -> list[str]:
+    if job is None or now is None:
+        return []
+    return task_copy.differing(convert(job.state, RunState).task, now)
 
 
 def _lacking(repo: Repo, name: str) -> list[str]:

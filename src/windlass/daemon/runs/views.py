@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.runs import RunsReply, RunsRequest, TaskRunView, VisitView
+from windlass.api.wire.runs import RunsReply, RunsRequest
 from windlass.core.events import (
     BoardHeld,
+    ChangeStopped,
     JobDone,
     RunBegun,
     RunEnded,
+    RunSubmitted,
     RunWaits,
     StepBegun,
     StepEnded,
+    StepIterated,
+    TaskEdited,
     TaskPostponed,
     TaskUnmarked,
 )
-from windlass.core.ids import RepoId, Uid
+from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
+from windlass.core.landing.changes import ChangeId
 from windlass.core.runs import run, schedule
-from windlass.core.runs.run_state import RunState, Visit
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.kernel import lookup, waits
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.runs import run_costs
-from windlass.daemon.runs.run_costs import RunCost
+from windlass.daemon.runs import task_runs
+from windlass.store import changes as change_rows
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
 _TOLD = (
-    *(RunBegun, StepBegun, RunWaits, StepEnded, RunEnded),
-    *(TaskPostponed, BoardHeld, TaskUnmarked),
+    *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded),
+    *(RunSubmitted, ChangeStopped, RunEnded),
+    *(TaskEdited, TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
-_STATES = {
-    "preparing": "is being prepared",
-    "beginning": "begins",
-    "working": "works",
-    "looking": "works",
-    "asking": "is asked for its result",
-    "closing": "ends",
-    "submitting": "is submitted",
-    "landing": "waits to land",
-    "finishing": "ends",
-}
 
 
 class RunViews:
@@ -64,7 +57,8 @@ class RunViews:
         repo, after = scope.repo, request.get("after")
         if repo is None:
             return _nothing(self._context.store.read(agent_rows.newest_event), [])
-        return self._context.store.read(partial(_shown, repo=repo.id, after=after))
+        now = self._context.clock.now()
+        return self._context.store.read(partial(_shown, repo=repo.id, after=after, now=now))
 
     async def wait(self, caller: Caller, request: RunsRequest) -> RunsReply:
         """Tells as soon as something happened that the caller does not know, or it is over."""
@@ -89,13 +83,14 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "held": "",
         "postponed": {},
         "blocked": [],
+        "left": 0,
         "tasks": [],
         "at": at,
         "events": told,
     }
 
 
-def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> RunsReply:
+def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None, now: float) -> RunsReply:
     job = rows.last_about(connection, repo=repo, kind=schedule.KIND.name, subject=schedule.SUBJECT)
     newest = agent_rows.newest_event(connection)
     told = _events(connection, repo, after) if after is not None else []
@@ -107,9 +102,6 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         is_meant = each.status == "open" or each.updated_at >= job.created_at
         if each.kind == run.KIND.name and is_meant:
             found[each.subject] = each
-    uids = [uid for each in found.values() if (uid := uid_of(each)) is not None]
-    costs = run_costs.of_agents(connection, uids)
-    names = agent_rows.names(connection, uids)
     return {
         "job": job.id,
         "is_over": job.status != "open",
@@ -119,19 +111,27 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None) -> Run
         "held": state.held if job.status == "open" else "",
         "postponed": postponed(job),
         "blocked": list((job.result or {}).get("blocked", [])),
-        "tasks": [task_run(each, names, costs) for each in found.values()],
+        "left": state.left,
+        "tasks": task_runs.shown(connection, list(found.values()), now=now),
         "at": newest,
         "events": told,
     }
 
 
 def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[str, Any]]:
-    since = agent_rows.events(connection, after=after, repo=repo)
-    return [
-        {"kind": event.kind, "at": event.at, **event.data}
-        for event in since
-        if event.kind in _KINDS
-    ]
+    """What happened to tasks; a change that came back has the task that it is of."""
+    told = []
+    for event in agent_rows.events(connection, after=after, repo=repo):
+        if event.kind not in _KINDS:
+            continue
+        data = dict(event.data)
+        if event.kind == ChangeStopped.kind:
+            change = change_rows.find(connection, repo=repo, change=ChangeId(data["change"]))
+            if change is None or not change.task:
+                continue
+            data["task"] = change.task
+        told.append({"kind": event.kind, "at": event.at, **data})
+    return told
 
 
 def postponed(schedule: Job) -> dict[str, str]:
@@ -140,51 +140,3 @@ def postponed(schedule: Job) -> dict[str, str]:
         return {}
     state = convert(schedule.state, ScheduleState)
     return {name: each.why for name, each in state.postponed.items() if each.why}
-
-
-def uid_of(job: Job) -> Uid | None:
-    """The agent of a run, once it has one."""
-    return Uid(job.state["uid"]) if job.state.get("uid") else None
-
-
-def task_run(job: Job, names: Mapping[Uid, str], costs: Mapping[Uid, RunCost]) -> TaskRunView:
-    """A run as faces see it."""
-    state, over = convert(job.state, RunState), job.result or {}
-    is_over = job.status != "open"
-    doing = str(over.get("outcome", "failed")) if is_over else _STATES[state.stage]
-    cost = costs.get(Uid(state.uid), run_costs.NOTHING)
-    error = (job.error or {}).get("message", "")
-    return {
-        "task": state.task.id,
-        "title": state.task.title,
-        "run": job.id,
-        "state": doing,
-        "is_over": is_over,
-        "why": str(over.get("why", "") or error),
-        "agent": names.get(Uid(state.uid)),
-        "step": state.label,
-        "visit": state.visit if state.label else 0,
-        "visits": [_visit(visit, cost) for visit in state.visits],
-        "change": state.change,
-        "commit": str(over.get("commit", "")),
-        "attempts": state.attempts,
-        "usd": cost.whole.usd,
-        "notional_usd": cost.whole.notional_usd,
-        "began_at": job.created_at,
-        "ended_at": job.updated_at if is_over else None,
-    }
-
-
-def _visit(visit: Visit, cost: RunCost) -> VisitView:
-    spent = cost.visits.get((visit.label, visit.number), run_costs.Cost())
-    return {
-        "step": visit.label,
-        "visit": visit.number,
-        "role": visit.role,
-        "result": visit.result,
-        "seconds": visit.seconds,
-        "sessions": visit.sessions,
-        "iterations": visit.iterations,
-        "usd": spent.usd,
-        "notional_usd": spent.notional_usd,
-    }

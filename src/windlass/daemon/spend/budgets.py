@@ -25,7 +25,7 @@ from windlass.core.states import IDLE
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.spend import costs
+from windlass.daemon.spend import costs, run_budgets
 from windlass.daemon.spend.limit_pauses import LimitPauses, Overrun
 from windlass.store import rows, spending
 from windlass.store.rows import Session
@@ -84,17 +84,34 @@ class Budgets:
         if not judged.metered:
             self._warn(judged)
             return
+        judged = self._without_runs(judged)
+        if not judged.exceeded:
+            return
         chosen = [judged]
         spent = {limit.budget for limit in judged.exceeded}
         if spent & {"budget.day", "budget.repo"}:
             repo = None if "budget.day" in spent else agent.repo
             for other in self._context.store.read(lambda c: rows.agents(c, repo=repo)):
                 also = self._judgement(other.uid) if other.uid != agent.uid else None
+                also = also and self._without_runs(also)
                 if also is not None and also.metered and also.exceeded:
                     chosen.append(also)
         for judgement in chosen:
             if not self._spares(judgement.agent):
                 self._pauses.begin(_overrun(judgement))
+
+    def _without_runs(self, judged: _Judgement) -> _Judgement:
+        """What is left to be done once the run of an agent was told what is its own to end."""
+        agent, now = judged.agent, self._context.clock.now()
+        of_runs = [limit for limit in judged.exceeded if limit.budget in run_budgets.KINDS]
+        if not of_runs:
+            return judged
+        self._context.store.write(lambda w: run_budgets.tell(w, agent, judged.session, of_runs))
+        late = self._context.store.read(
+            lambda c: run_budgets.overdue(c, agent, judged.session, of_runs, now=now)
+        )
+        others = [limit for limit in judged.exceeded if limit not in of_runs]
+        return judged._replace(exceeded=[*others, *late])
 
     def _spares(self, agent: Agent) -> bool:
         """Whether an agent beyond a budget rests; saying so and spending on is no rest."""
@@ -153,6 +170,11 @@ def refuse_spent(context: Context, repo: RepoId, agent: Agent | None = None) -> 
         raise Denied(pricing.sentences(exceeded), "; ".join(limit.hint for limit in exceeded))
 
 
+def spent(context: Context, agent: Agent) -> list[Exceeded]:
+    """The budgets that an agent has spent, of what somebody owes for it."""
+    return _exceeded(context, agent.repo, agent, notional=False)
+
+
 def room(context: Context, agent: Agent) -> tuple[float | None, list[Exceeded]]:
     """What an agent whose tokens are paid for may still spend, and which budgets it has exceeded.
 
@@ -197,7 +219,11 @@ def _figures(
     )
     limit_in = _limits_in(context, repo, budget)
     return Figures(
-        agent=spent.own, repo=_common(spent.repo, limit_in), day=_common(spent.day, limit_in)
+        agent=spent.own,
+        repo=_common(spent.repo, limit_in),
+        day=_common(spent.day, limit_in),
+        step=spent.step,
+        task=agent.task if agent is not None and agent.run else "",
     )
 
 
@@ -207,6 +233,7 @@ class _Spent(NamedTuple):
     own: float
     repo: list[AgentTotal]
     day: list[AgentTotal]
+    step: float
 
 
 def _spent(
@@ -223,6 +250,9 @@ def _spent(
         spending.total(connection, agent=agent.uid, notional=notional) if agent else 0.0,
         totals(repo=repo) if budget.repo else [],
         totals(day=day) if budget.day else [],
+        run_budgets.visit_cost(connection, agent, notional=notional)
+        if agent is not None and agent.run and budget.step
+        else 0.0,
     )
 
 

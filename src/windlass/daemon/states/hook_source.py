@@ -32,6 +32,7 @@ from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Line
 from windlass.daemon.mail import admission, questions
+from windlass.daemon.spend import backends
 from windlass.daemon.states.observations import TOOLS, observe, settle
 from windlass.store import rows
 from windlass.store.rows import Session
@@ -178,9 +179,19 @@ def _take(
         tools = session.marks.get(TOOLS, 0)
         # One by one: a short turn may be read at once, and its history shall have all of it.
         observe(writing, agent, states.claimed(seen, tools=tools))
-    if agent.run and (over := _turn_over(event, moment, seen, session)):
-        writing.emit(over, repo=agent.repo, agent=agent.uid)
+    if agent.run:
+        _tell_run(writing, agent, moment, _turn_over(event, moment, seen, session))
     return session
+
+
+def _tell_run(
+    writing: Writing, agent: Agent, moment: HookMoment | None, over: TurnOver | None
+) -> None:
+    """Tells a run of the end of a turn; and all of them that their model answers, where it does."""
+    if over is not None:
+        writing.emit(over, repo=agent.repo, agent=agent.uid)
+    if moment is HookMoment.TOOL_CALL or (over is not None and not over.failed):
+        backends.answered(writing, agent.repo, agent.driver)
 
 
 def _turn_over(

@@ -18,7 +18,7 @@ from windlass.core import agents_json, states
 from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect, LineKind
 from windlass.core.errors import Conflict
-from windlass.core.events import LineSkipped, OutputGarbage
+from windlass.core.events import LineSkipped, OutputGarbage, TurnOver
 from windlass.core.ids import Uid
 from windlass.core.policy import tool_calls
 from windlass.core.policy.tool_calls import Decision, ToolCall
@@ -43,6 +43,8 @@ _COARSE = 0.02
 """By so much may the time of a file be behind the clock. A model refuses right after a hook."""
 _RIGHT_AFTER_A_HOOK = ("turn_failed", "interrupted")
 """So does a turn end that takes one call too many, and no hook of its own tells of that."""
+_OUT_OF_TURNS = "It used up the turns of its session, and said nothing more."
+"""What a run hears of such a turn."""
 _BOUNDARIES = (LineKind.BEGINNING, LineKind.REQUEST, LineKind.RESULT)
 """Where a turn begins, waits for us, or ends."""
 Decide = Callable[[Agent, ToolCall | None], Decision]
@@ -232,6 +234,9 @@ class OutputSource:
         if isinstance(line, dict) and dialect.line_kind(line) is LineKind.RESULT:
             writing.emit(dialect.summary(line), repo=agent.repo, agent=agent.uid)
             self._results.take_result(writing, agent, session, line)
+            if agent.run and dialect.ran_out_of_turns(line):  # no hook tells of that
+                over = TurnOver(session=session.number, said=_OUT_OF_TURNS)
+                writing.emit(over, repo=agent.repo, agent=agent.uid)
 
     def _answer(self, dialect: Dialect, agent: Agent, session: Session, line: Any) -> bool:
         """Answers a request for permission; False where the session takes no answer now.

@@ -1,0 +1,31 @@
+"""Why the agents of runs rest that are paused, at a limit, or ask for something."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+
+from windlass.core import reasons, states
+from windlass.core.ids import Uid
+from windlass.core.states import State
+from windlass.daemon.runs.standstill import RESTS
+from windlass.store import mailbox, rows
+
+
+def of_agents(connection: sa.Connection, agents: Collection[Uid], *, now: float) -> dict[Uid, str]:
+    """What keeps each of these agents that rests; those at work are not among them."""
+    found: dict[Uid, str] = {}
+    for uid in agents:
+        agent = rows.agent(connection, uid)
+        if agent is None or agent.ended_at is not None:
+            continue
+        asked = mailbox.questions(connection, repo=agent.repo, sender=uid)
+        if asked and agent.state is State.WAITING:
+            found[uid] = f"asks you: {asked[-1].body}"
+        if agent.state not in RESTS:
+            continue
+        winner = states.fold(rows.observations(connection, uid), now=now).winner
+        why = reasons.sentence(winner.reason) if winner is not None else ""
+        found[uid] = f"its agent is {agent.state.value.replace('_', ' ')}" + f": {why}" * bool(why)
+    return found
