@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 
 from windlass.cli.main import main
 from windlass.core.errors import NotFound, UserError
+from windlass.core.pipeline import spec
+from windlass.project import pipelines
 
 ODD: dict[str, Any] = {
     "name": "odd",
@@ -137,10 +140,35 @@ def test_nesting_of_any_depth_is_a_sentence(capsys: pytest.CaptureFixture[str]) 
     data(capsys, "pipeline", "validate", "deep.json", code=3)
 
 
-def test_ten_thousand_steps_are_walked(capsys: pytest.CaptureFixture[str]) -> None:
-    steps = [{"id": f"s{n}", "agent": "worker"} for n in range(10_000)]
+def test_so_many_steps_are_walked_and_more_are_refused_in_a_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A run carries its pipeline through everything that becomes of it."""
+    steps = [{"id": f"s{n}", "agent": "worker"} for n in range(spec.MOST_STEPS + 1)]
+    Path("long.json").write_text(json.dumps({"name": "long", "steps": steps[1:]}))
+    assert len(data(capsys, "pipeline", "simulate", "long.json")["visited"]) == spec.MOST_STEPS
     Path("long.json").write_text(json.dumps({"name": "long", "steps": steps}))
-    assert len(data(capsys, "pipeline", "simulate", "long.json")["visited"]) == 10_000
+    (problem,) = data(capsys, "pipeline", "validate", "long.json", code=3)["problems"]
+    assert problem["what"] == "there are 201 steps, and 200 is the most"
+    assert problem["remedy"]
+
+
+@pytest.mark.parametrize("named", ["wide.json", "-", "wide"])
+def test_a_pipeline_that_no_run_could_carry_is_refused_by_its_size(
+    named: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = {"name": "wide", "steps": [{"id": "a", "agent": "b", "config": {"a": "x" * 300_000}}]}
+    text = json.dumps(wide)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    Path(".git").mkdir()
+    Path(".windlass/pipelines").mkdir(parents=True)
+    for name in ("wide.json", ".windlass/pipelines/wide.json", ".windlass/pipeline.json"):
+        Path(name).write_text(text)
+    error = data(capsys, "pipeline", "simulate", named, code=2)["error"]
+    assert "has more than 256 KiB" in error["message"]
+    assert "pipelines of their own" in error["hint"]
+    with pytest.raises(UserError, match="more than 256 KiB"):
+        pipelines.chosen("", str(Path(".windlass").absolute()))
 
 
 REST = "  - Priority: LOW\n  - Dependencies: none\n"

@@ -79,6 +79,7 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "store.replaced": "the store was replaced: {why}",
         "backend.down": "the model of {driver} cannot be asked, so its runs wait: {why}",
         "backend.up": "the model of {driver} answers again",
+        "task.edited": "{task} was edited while it is at work",
         "task.postponed": "{task} waits: {why}",
         "board.held": "no more tasks are begun for now: {why}",
         "task.unmarked": "{task} could not be marked {marker} on the board: {why}",

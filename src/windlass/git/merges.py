@@ -13,7 +13,16 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import few, printable_line
-from windlass.git import checkout, cloned, path_count, registered, workspace_state
+from windlass.git import (
+    branch_uses,
+    checkout,
+    cloned,
+    merge_attributes,
+    path_count,
+    registered,
+    workspace_state,
+    worktrees,
+)
 from windlass.git.bounds import LONG
 from windlass.git.environment import ReadBox
 from windlass.git.repository import (
@@ -30,7 +39,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import armed, failed, run
+from windlass.git.runner import failed, run
 
 _MOST_BASES = 16
 _RENAMES = {"merge.renameLimit": "2000"}
@@ -124,9 +133,13 @@ def compared_with(repo: Repository, *, tip: str, target: str) -> str | None:
 
 
 def merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:
-    """The tree of a merge, and the paths at which it conflicts; makes no commit."""
+    """The tree of a merge, and the paths at which it conflicts; makes no commit.
+
+    As in a checkout of `ours`, the attributes there say how a path is merged.
+    """
     args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
-    said = run(args, dirs=armed(repo.dirs), config=_RENAMES, ok=(0, 1, 128), timeout=LONG)
+    with merge_attributes.seen(repo, ours) as dirs:
+        said = run(args, dirs=dirs, config=_RENAMES, ok=(0, 1, 128), timeout=LONG)
     if said.code == 128 and b"unrelated histories" in said.err:
         raise GitError(
             "the two branches share no history", "was the branch made in another repository?"
@@ -217,8 +230,9 @@ def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> l
 
     Returns the checkouts that would be left behind, where the plan does that.
     """
-    behind = []
     with workspace_state.locked_branch(repo, plan.target_branch) as lock:
+        branch_uses.refuse(repo, plan.target_branch)
+        behind = away(repo, plan)
         for place in _places(repo, plan):
             _settle(repo, place, lock=lock, box=box)
             with _held(repo, place, plan=plan, lock=lock, box=box) as follower:
@@ -250,8 +264,11 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
             raise Conflict(
                 f"{plan.target_ref} moved to {now or 'nothing'} meanwhile", "look again and retry"
             )
+        if now == plan.old:
+            branch_uses.refuse(repo, plan.target_branch)
         # Asked again, not taken from the plan: people switch branches.
         found = _places(repo, plan)
+        gone = away(repo, plan)
         followers = []
         for place in found:
             _settle(repo, place, lock=lock, box=box)
@@ -264,17 +281,22 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
             return []
         by_place = dict(zip(found, followers, strict=True))
         apart = places_at(repo, plan.new)
-        behind = _move(repo, plan, by_place)
+        behind = _move(repo, plan, by_place, gone=gone)
         followed = {place: by_place[place] for place in found if place not in behind}
         _follow_who_switched(repo, plan, followed, apart=apart, lock=lock)
         return behind
 
 
 def _move(
-    repo: Repository, plan: MergePlan, followers: Mapping[str, checkout.Follower]
+    repo: Repository,
+    plan: MergePlan,
+    followers: Mapping[str, checkout.Follower],
+    *,
+    gone: Sequence[str],
 ) -> list[str]:
     """Moves checkouts and then the branch; what has gone ahead goes back where that fails."""
-    behind = [place for place, follower in followers.items() if _refuse(follower, plan)]
+    refused = [place for place, follower in followers.items() if _refuse(follower, plan)]
+    behind = [*refused, *gone]
     back = contextlib.ExitStack()
     try:
         for place in behind:
@@ -285,6 +307,7 @@ def _move(
                 follower.follow()
                 back.callback(follower.go_back)
         _require_places(repo, plan, [place for place in followers if place not in behind])
+        branch_uses.refuse(repo, plan.target_branch)
         set_ref(repo, plan.target_ref, plan.new, old=plan.old)
     except (Conflict, GitError, OSError):
         back.close()
@@ -341,6 +364,23 @@ def _places(repo: Repository, plan: MergePlan) -> list[str]:
     """Where the target is checked out now."""
     found = places(repo, plan.target_branch)
     return [place for place in found if workspace_state.is_folder(place)]
+
+
+def away(repo: Repository, plan: MergePlan) -> list[str]:
+    """The person's worktrees of the target whose folder is not there: on another disk, mostly.
+
+    They are left behind, detached at the commit that their files show, so that a commit in one that
+    comes back takes back nothing. Refuses where it is the main checkout, whose branch others go by.
+    """
+    found = places(repo, plan.target_branch)
+    gone = [place for place in found if not workspace_state.is_folder(place)]
+    if repo.root in gone:
+        raise Conflict(
+            f"{printable_line(repo.root)} is not there, the checkout of"
+            f" {printable_line(plan.target_branch)}",
+            "bring it back, then try again",
+        )
+    return [place for place in gone if worktrees.is_of_person(repo, place)]
 
 
 def _settle(repo: Repository, place: str, *, lock: int, box: Sequence[str]) -> None:

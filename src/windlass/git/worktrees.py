@@ -141,6 +141,12 @@ def own_branch(admin: str) -> str | None:
     return os.fsdecode(content.strip()) or None
 
 
+def is_of_person(repo: Repository, path: str) -> bool:
+    """Says whether a place is a worktree that no agent was given."""
+    admin = workspace_state.find_admin(repo, path)
+    return admin is not None and own_branch(admin) is None
+
+
 def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) -> str:
     refuse_elsewhere(repo, branch)
     refuse_full(path)

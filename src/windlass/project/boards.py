@@ -16,6 +16,9 @@ from windlass.core.printable import printable_line
 from windlass.project import edits, folder
 from windlass.project.folder_lock import Remark
 
+LARGEST = 2 << 20
+"""Room for thousands of tasks. The daemon reads all of it at each round of a run."""
+_SHORTER = "take out tasks that are done, and name them in `<!-- done: ID, ID -->`"
 _STDIN = "-"
 
 
@@ -40,15 +43,16 @@ def path_of(named: str | None) -> str:
 def read(named: str | None = None) -> BoardFile:
     """Reads a board; `-` is stdin."""
     if named == _STDIN:
-        data = folder.short(sys.stdin.buffer.read(folder.LARGEST + 1), "stdin")
-        return BoardFile("stdin", parser.parse(boards.text_of(data)), folder.find())
+        data = sys.stdin.buffer.read(LARGEST + 1)
+        return BoardFile("stdin", _parsed(data, "stdin"), folder.find())
     path = path_of(named)
     if named is None and not os.path.lexists(path):
         raise NotFound(
             f"there is no board {printable_line(path)}",
             "`wl board add` makes one, with its first task",
         )
-    return BoardFile(path, parser.parse(boards.text_of(folder.read(path))), folder.beside(path))
+    data = folder.read(path, most=LARGEST, remedy=_SHORTER)
+    return BoardFile(path, _parsed(data, path), folder.beside(path))
 
 
 def change(
@@ -70,6 +74,11 @@ def change(
                     f"there is no board {printable_line(path)}", "`wl board add` makes one"
                 )
             was = board_edits.EMPTY.encode()
-        return boards.bytes_of(edit(parser.parse(boards.text_of(was))))
+        return boards.bytes_of(edit(_parsed(was, path)))
 
     return edits.change(os.path.abspath(path), changed, remark=remark)
+
+
+def _parsed(data: bytes, name: str) -> Board:
+    short = folder.short(data, name, most=LARGEST, remedy=_SHORTER)
+    return parser.parse(boards.text_of(short))

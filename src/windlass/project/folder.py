@@ -12,6 +12,7 @@ from windlass.core.printable import printable_line
 NAME = ".windlass"
 _PLANS = "plans"
 LARGEST = 32 << 20
+_NO_SUCH = "that is no such file"
 _HANDED = ("/dev/fd/", "/dev/stdin")
 _KEEP = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
@@ -77,7 +78,7 @@ def is_within(path: str, top: str) -> bool:
     return os.path.commonpath([os.path.realpath(path), inside]) == inside
 
 
-def read(path: str) -> bytes:
+def read(path: str, *, most: int = LARGEST, remedy: str = _NO_SUCH) -> bytes:
     """All of a file that a person named; a device or a pipe is none, and has no end.
 
     What their shell hands over, as in `<(…)`, is read to its end nevertheless. What lies in a
@@ -101,8 +102,8 @@ def read(path: str) -> bytes:
             raise UserError(f"{printable_line(path)} is a folder", "name a file")
         raise UserError(f"{printable_line(path)} is no plain file", "name a file, or - for stdin")
     with os.fdopen(descriptor, "rb") as file:
-        data = file.read(LARGEST + 1)
-    return short(data, path)
+        data = file.read(most + 1)
+    return short(data, path, most=most, remedy=remedy)
 
 
 def _refuse_leading_out(path: str) -> None:
@@ -118,10 +119,9 @@ def _refuse_leading_out(path: str) -> None:
         )
 
 
-def short(data: bytes, name: str) -> bytes:
+def short(data: bytes, name: str, *, most: int = LARGEST, remedy: str = _NO_SUCH) -> bytes:
     """What was read, or an error where it is more than any such file has."""
-    if len(data) > LARGEST:
-        raise UserError(
-            f"{printable_line(name)} has more than {LARGEST >> 20} MiB", "that is no such file"
-        )
+    if len(data) > most:
+        size = f"{most >> 20} MiB" if most >> 20 else f"{most >> 10} KiB"
+        raise UserError(f"{printable_line(name)} has more than {size}", remedy)
     return data

@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import NamedTuple
 
-from windlass.core.board.board import FILE, text_of
-from windlass.core.board.parser import parse as parse_board
+from windlass.core.board.board import FILE, Board
 from windlass.core.board.tasks import ID
 from windlass.core.errors import NotFound, UserError, WindlassError
 from windlass.core.pipeline import built_in, spec
 from windlass.core.pipeline.steps import Pipeline
 from windlass.core.printable import printable_line
-from windlass.project import folder, step_roles
+from windlass.project import boards, folder, step_roles
 
+LARGEST = 256 << 10
+"""Every run carries its pipeline, and whatever becomes of a run is written down with it."""
+_SHORTER = "shorten it, or give tasks pipelines of their own"
 _STDIN = "-"
 
 
@@ -31,16 +33,21 @@ class Chosen(NamedTuple):
 def data_of(named: str, windlass: str) -> tuple[bytes, str]:
     """What a person names holds, and what errors call it: a file, stdin, or a pipeline's name."""
     if named == _STDIN:
-        return folder.short(sys.stdin.buffer.read(folder.LARGEST + 1), "stdin"), "stdin"
+        data = sys.stdin.buffer.read(LARGEST + 1)
+        return folder.short(data, "stdin", most=LARGEST, remedy=_SHORTER), "stdin"
     if os.path.lexists(named) and not os.path.isdir(named):
-        return folder.read(named), named
+        return _read(named), named
     return _of_repository(named, windlass)
+
+
+def _read(path: str) -> bytes:
+    return folder.read(path, most=LARGEST, remedy=_SHORTER)
 
 
 def _of_repository(named: str, windlass: str) -> tuple[bytes, str]:
     """What a file of the repository names holds: neither stdin nor anything outside of it."""
     if own := _own_file(named, windlass):
-        return folder.read(own), own
+        return _read(own), own
     if named in built_in.NAMES:
         path = resources.files("windlass.data") / "pipelines" / f"{named}.json"
         return path.read_bytes(), f"the built-in pipeline {named}"
@@ -77,11 +84,20 @@ def read(named: str, windlass: str) -> Pipeline:
     return step_roles.applied(spec.parse(data, origin), windlass)
 
 
-def chosen(task: str, windlass: str, *, command_line: str = "", config: str = "") -> Chosen:
-    """The pipeline that a task goes through."""
+def chosen(
+    task: str,
+    windlass: str,
+    *,
+    command_line: str = "",
+    config: str = "",
+    board: Board | None = None,
+) -> Chosen:
+    """The pipeline that a task goes through; `board` spares reading it for each of its tasks."""
     if task and not ID.fullmatch(task):
         raise UserError(f"{task!r} cannot be a task's id", "`wl board list` shows those there are")
-    said = _said_by_board(task, windlass) if task else ""
+    if task and board is None:
+        board = _board(windlass)
+    said = _said_by_board(task, board) if board is not None else ""
     for source in built_in.sources(task, command_line=command_line, board=said, config=config):
         if source.name:
             named = data_of if command_line else _of_repository
@@ -94,15 +110,17 @@ def chosen(task: str, windlass: str, *, command_line: str = "", config: str = ""
             return Chosen(spec.parse(data, origin), origin, source.why)
         path = os.path.join(windlass, source.file)
         if os.path.lexists(path):
-            return Chosen(spec.parse(folder.read(path), path), path, source.why)
+            return Chosen(spec.parse(_read(path), path), path, source.why)
     raise NotFound("no pipeline", "`wl pipeline list` shows them")
 
 
-def _said_by_board(task: str, windlass: str) -> str:
+def _board(windlass: str) -> Board | None:
     path = os.path.join(windlass, FILE)
-    if not os.path.exists(path):
-        return ""
-    found = parse_board(text_of(folder.read(path))).by_id.get(task)
+    return boards.read(path).board if os.path.exists(path) else None
+
+
+def _said_by_board(task: str, board: Board) -> str:
+    found = board.by_id.get(task)
     field = found.fields.get("Pipeline") if found else None
     return field.value if field else ""
 
@@ -122,7 +140,7 @@ def listed(windlass: str) -> Iterator[Listed]:
     for path in _own(windlass):
         name = os.path.basename(path).removesuffix(".json")
         try:
-            found = spec.parse(folder.read(path), path)
+            found = spec.parse(_read(path), path)
         except WindlassError as error:
             yield Listed(name, path, [], "", error.message)
         else:

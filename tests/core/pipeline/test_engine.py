@@ -166,9 +166,9 @@ def test_results_for_nobody_and_of_no_kind_are_refused() -> None:
             path(pipeline, said)
 
 
-def test_a_round_without_end_in_sight_is_refused_and_ten_thousand_steps_are_not() -> None:
+def test_a_round_without_end_in_sight_is_refused_and_many_steps_are_not() -> None:
     endless = made({"max": 10**12, "on_result": {"PASS": to("self")}})
     with pytest.raises(ConfigError, match="more than 1000000 steps"):
         path(endless)
-    many = made(*({"id": f"s{number}", "max": 1} for number in range(10_000)))
-    assert path(many).count(" ") == 10_000
+    many = made(*({"id": f"s{number}", "max": 1} for number in range(spec.MOST_STEPS)))
+    assert path(many).count(" ") == spec.MOST_STEPS

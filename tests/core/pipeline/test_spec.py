@@ -47,6 +47,7 @@ WRONG: list[tuple[Any, str]] = [
     ({"name": "n"}, "$.steps: there are no steps"),
     ({"name": "n", "steps": []}, "$.steps: there are no steps"),
     ({"name": "n", "steps": {}}, "$.steps: steps are a list, not an object"),
+    ({"name": "n", "steps": [{"id": "a", "agent": "b"}] * 201}, "$.steps: there are 201 steps"),
     ({"name": "n", "steps": ["a"]}, '$.steps[0]: a step is an object, not "a"'),
     ({"name": "n", "steps": [{"agent": "b"}]}, "$.steps[0].id: missing"),
     ({"name": "n", "steps": [{"id": "b"}]}, "$.steps[0].agent: missing"),

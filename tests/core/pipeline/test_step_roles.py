@@ -109,6 +109,7 @@ def test_what_a_role_says_of_a_result_leads_a_run_unless_its_pipeline_says_more(
         ("turns: 0", "turns is 0"),
         ("FIX: partial prev", "FIX means 'partial prev'"),
         ("FIX: partial 256 prev", "FIX means"),
+        (f"FIX: {'partial' * 99} 0 prev", "FIX means"),
         ("FIX: partial 0 audit", "FIX means"),
     ],
 )

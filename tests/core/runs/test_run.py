@@ -139,3 +139,16 @@ def test_what_somebody_has_to_mend_is_not_tried_again_and_again() -> None:
     told = Told().hear(jobs.BEGUN)
     assert told.failed(orders.PREPARE).asked == ""
     assert told.last.wake_at is not None
+
+
+def test_who_was_woken_to_answer_did_not_die_of_the_session_before(told: Told) -> None:
+    assert told.turn(1, "It used up its turns.").asked == orders.ASK
+    told.ends(1)
+    assert told.done(orders.ASK, session=2).asked == ""
+    assert told.turn(2, "<result>PASS</result>").asked == orders.CLOSE
+
+
+def test_an_answer_of_the_session_before_counts_though_its_agent_was_woken(told: Told) -> None:
+    told.turn(1, "nothing").turn(1, "<result>FAIL</result>").ends(1)
+    assert told.done(orders.ASK, session=2).asked == orders.CLOSE
+    assert told.state.result == "FAIL"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from tests.daemon.landing.landing_ground import LandingGround
 from tests.support.contexts import Turned
 
 from windlass.daemon.kernel.requests import IntentVerb
+from windlass.store import rows
 
 OVER = {"calc.py": "def add(a, b):\n    return b + a\n"}
 
@@ -89,6 +92,52 @@ def test_while_another_git_is_at_work_it_waits_and_then_lands(
     ground.engine.wake_due()
     ground.settle()
     assert ground.states() == {"mine": "landed"}
+
+
+def test_while_the_person_rebases_the_target_it_waits_and_says_so(
+    ground: LandingGround, clock: Turned
+) -> None:
+    """What landed meanwhile would be undone by the end of the rebase."""
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.commit({"own.py": "own = 1\n"})
+    onto = ground.git("commit-tree", "-p", "main~1", "-m", "onto", "main~1^{tree}")
+    rebase = ["git", "rebase", "-q", "-x", "false", onto]
+    assert subprocess.run(rebase, cwd=ground.root, capture_output=True, check=False).returncode == 1
+    name = ground.submit("mine")
+    for _ in range(4):
+        ground.settle()
+        clock.time += 70.0
+        ground.engine.wake_due()
+    assert ground.states() == {"mine": "gating"}
+    said = f"main is being rebased in {ground.root}; it waits for the end of that:"
+    assert ground.change(name)["why"].startswith(said)
+    ground.git("rebase", "--abort")
+    ground.settle()
+    assert ground.states() == {"mine": "landed"}
+    assert at(ground, ground.root) == ("main", "")
+    assert (ground.root / "more.py").exists()
+    assert not ground.change(name)["why"]
+
+
+def test_a_worktree_that_is_away_is_left_behind_and_that_is_said(
+    ground: LandingGround, tmp_path: Path
+) -> None:
+    before = ground.git("rev-parse", "main")
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    other = second(ground, tmp_path)
+    ground.git("worktree", "lock", str(other))
+    other.rename(tmp_path / "shelf")
+    ground.submit("mine")
+    ground.settle()
+    assert ground.states() == {"mine": "landed"}
+    posted = ground.context.store.read(partial(rows.events, kind="notice.posted"))
+    told = [event.data["text"] for event in posted]
+    assert (
+        told[-1]
+        == f"{other} is left behind, detached at {before[:10]}: it was not there to go along"
+    )
+    (tmp_path / "shelf").rename(other)
+    assert at(ground, other) == ("HEAD", "")
 
 
 def test_what_is_not_committed_of_a_branch_that_is_checked_out_is_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -172,3 +173,32 @@ def test_what_a_pipeline_says_wrong_of_a_role_is_told_before_anything_begins(
     with pytest.raises(Exception, match="iterations is 'many'"):
         board.run(tasks=["API-1"])
     assert board.markers()["API-1"] == " "
+
+
+def test_a_session_that_used_up_its_turns_ends_its_iteration(board: RunGround) -> None:
+    """No hook tells of that, and the session is over with it."""
+    looping(board, turns=2)
+    board.run(tasks=["API-1"])
+    session = board.workshop.session(board.agent("api-1"))
+    session.hook("SessionStart", source="startup")
+    session.hook("UserPromptSubmit", prompt="go on")
+    result = {"type": "result", "subtype": "error_max_turns", "is_error": True}
+    session.say(f"{json.dumps(result)}\n")
+    session.end(1)
+    board.workshop.state(board.agent("api-1"))
+    board.settle()
+    assert "iteration 2 of at most 3" in told(board)
+    assert "used up the turns of its session" in told(board)
+
+
+def test_an_iteration_whose_agent_waits_for_an_answer_is_not_over(board: RunGround) -> None:
+    """It has its answer in the same conversation."""
+    looping(board)
+    board.run(tasks=["API-1"])
+    agent = board.agent("api-1")
+    board.workshop.ask_as(agent, "ask", text="Which colour?")
+    board.speak("api-1", "Which colour?\n\nWAITING")
+    assert board.agent("api-1").session == agent.session
+    assert board.task("API-1")["state"] == "works"
+    board.speak("api-1", "<result>FAIL</result>")
+    assert board.task("API-1")["visits"][0]["iterations"] == 1

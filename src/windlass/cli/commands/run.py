@@ -63,10 +63,10 @@ def run(call: Call) -> int:
     begun = call.ask("run", **{name: said for name, said in wanted.items() if said is not None})
     if begun["joined"]:
         call.tell("the board is being worked off already; this joins it")
-        if fixed := [name for name in _FIXED if getattr(args, name)]:
-            call.remark(
-                f"--{', --'.join(fixed)} is for what begins anew; what goes on keeps its own"
-            )
+        fixed = [f"--{name}" for name in _FIXED if getattr(args, name)]
+        fixed += [line.partition("=")[0] for line in wanted.get("overrides", ())]
+        if fixed:
+            call.remark(f"{', '.join(fixed)} is for what begins anew; what goes on keeps its own")
     seen = call.ask("runs", after=before)
     if args.no_wait:
         call.data(seen)

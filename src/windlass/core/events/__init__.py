@@ -123,6 +123,7 @@ from windlass.core.events.runs import (
     StepBegun,
     StepEnded,
     StepIterated,
+    TaskEdited,
     TaskPostponed,
     TaskUnmarked,
 )
@@ -258,6 +259,7 @@ __all__ = [
     "StepEnded",
     "StepIterated",
     "StoreReplaced",
+    "TaskEdited",
     "TaskPostponed",
     "TaskUnmarked",
     "TeardownFailed",

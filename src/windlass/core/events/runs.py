@@ -94,6 +94,14 @@ class BoardHeld(EventData, kind="board.held"):
     why: str
 
 
+class TaskEdited(EventData, kind="task.edited"):
+    """A task at work says something else on the board than its run goes by."""
+
+    task: str
+    run: str
+    fields: list[str]
+
+
 class TaskUnmarked(EventData, kind="task.unmarked"):
     """A marker that a task was to get is not on the board."""
 

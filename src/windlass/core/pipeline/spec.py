@@ -19,6 +19,7 @@ from windlass.core.pipeline.steps import (
     Step,
 )
 
+MOST_STEPS = 200
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _ID_REMEDY = "use letters, digits, '.', '_' and '-', at most 100"
 _KEYS = {
@@ -163,6 +164,10 @@ class _Reader:
             if "steps" in value and steps != []:
                 what = f"steps are a list, not {kind(steps)}"
             self._error("$.steps", what, 'write a list of {"id": …, "agent": …}')
+            return {}
+        if len(steps) > MOST_STEPS:
+            what = f"there are {len(steps)} steps, and {MOST_STEPS} is the most"
+            self._error("$.steps", what, "give tasks pipelines of their own")
             return {}
         found = {n: self._step(f"$.steps[{n}]", step) for n, step in enumerate(steps)}
         return {number: step for number, step in found.items() if step is not None}

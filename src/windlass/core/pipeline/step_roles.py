@@ -46,6 +46,7 @@ MAPPINGS = {
 """What results mean where no role says otherwise."""
 _JUMPS = (SELF, PREV, NEXT, ABORT)
 _MOST_EXIT_CODE = 255
+_LONGEST_STATUS = 100
 _AT_STEP = ("mode", "iterations", "turns", "timeout", "supervisor_interval", "model")
 """What the `config` of a step may say of its role."""
 
@@ -141,6 +142,7 @@ def _mapping(name: str, result: str, text: str) -> ResultMapping:
     words = text.split()
     if (
         len(words) != len(("status", "code", "jump"))
+        or len(words[0]) > _LONGEST_STATUS
         or not (words[1].isascii() and words[1].isdigit() and int(words[1]) <= _MOST_EXIT_CODE)
         or words[2] not in _JUMPS
     ):

@@ -55,6 +55,8 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     overrides: Overrides = {}
     """What the environment of whoever began it says of roles."""
     waits: dict[str, int] = {}
+    left: int = 0
+    """Tasks that the last round has not begun: they wait for a worker, or for other tasks."""
     paused: bool = False
     at_work: bool = False
     again: bool = False
@@ -68,6 +70,10 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     """Why the last round could begin nothing."""
     postponed: dict[str, Postponed] = {}
     """Ready tasks that wait for others that are at work."""
+    missing: dict[str, float] = {}
+    """Tasks at work that are not on the board, and since when."""
+    edited: dict[str, list[str]] = {}
+    """What of tasks at work was edited, as far as that was told."""
     held: str = ""
     """Why nothing more is begun for now; it passes by itself."""
 
@@ -137,7 +143,11 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
     result = news.data["result"]
     failures = state.failures + 1 if result.get("is_broken") else 0
     state = _with(state, waits=result["waits"], problem=result["problem"], failures=failures)
+    if not failures:
+        state = _with(state, left=result["waiting"] + len(result["blocked"]))
     state = _with(state, held=result["held"], postponed=_postponed(state, result, news.at))
+    missing = {name: state.missing.get(name, news.at) for name in result.get("missing", ())}
+    state = _with(state, missing=missing, edited=result.get("edited", {}))
     if state.paused:
         return Decision(begun(_with(state, again=False)))
     if state.again:

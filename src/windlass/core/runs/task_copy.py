@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from windlass.core import texts
 from windlass.core.board.tasks import LISTS, Task
+from windlass.core.errors import ConfigError
 
 
 class TaskCopy(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,9 +27,9 @@ class TaskCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def of(task: Task) -> TaskCopy:
-    """Copies what a task says."""
+    """Copies what a task says; refuses one that says more than any prompt should."""
     scope, outside, criteria = (_items(task, name) for name in LISTS)
-    return TaskCopy(
+    copy = TaskCopy(
         id=task.id,
         title=task.title,
         priority=task.priority,
@@ -38,6 +40,18 @@ def of(task: Task) -> TaskCopy:
         out_of_scope=outside,
         criteria=criteria,
     )
+    if (length := len(document(copy))) > texts.LONGEST:
+        raise ConfigError(
+            f"{copy.id} has {length} characters on the board, and {texts.LONGEST} is the most",
+            f"write what is longer into .windlass/plans/{copy.id}.md",
+        )
+    return copy
+
+
+def differing(before: TaskCopy, now: TaskCopy) -> list[str]:
+    """What two copies of a task say differently."""
+    fields = TaskCopy.__struct_fields__
+    return [name for name in fields if getattr(before, name) != getattr(now, name)]
 
 
 def document(task: TaskCopy, plan: str = "") -> str:

@@ -28,7 +28,7 @@ from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
 from windlass.daemon.landing.views import author_of
 from windlass.daemon.mail import notices
-from windlass.git import merges, remotes, repository, squashes, stacks
+from windlass.git import merges, remotes, repository, squashes, stacks, workspace_state
 from windlass.git.index_lock import CheckoutBusy
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
@@ -76,7 +76,7 @@ class Landings:
             work.keep(**{**found, "plan": pushed})
             return
         work.read(partial(set_aside.refuse_move, repo=repo.id, branch=work.data["target"]))
-        target = gates.target(self._context, repo, git)
+        target = gates.target(self._context, repo, git, branch=work.data["target"])
         found |= {"mode": target.mode, "remote": target.remote}
         ref = f"refs/heads/{work.data['target']}"
         if target.mode != "local":
@@ -91,7 +91,7 @@ class Landings:
         if why := gates.unsigned(self._context, repo):
             work.keep(**found | {"in_the_way": dict.fromkeys(tried.group, why)})
             return
-        gate = gates.read(self._context, repo)
+        gate = gates.read(self._context, repo, branch=work.data["target"])
         unproven = gates.unproven(gate)
         work.keep(verdict=unproven or landed.PASSED, method=gate.config.landing.method)
         if edits := guards.unknown_edits(gate, git, made.changes, made.stack):
@@ -114,6 +114,9 @@ class Landings:
         is_wanted = all(
             change is not None and self._may_land(change, work.data["heads"]) for change in changes
         )
+        for change in changes if is_wanted else ():
+            if change is not None and change.why != found["waits"]:
+                rows.move(writing, change, why=found["waits"])
         work.keep_in(writing, **(found if is_wanted else {**found, "plan": None}))
 
     def _may_land(self, change: Change, heads: Mapping[str, str]) -> bool:
@@ -173,6 +176,8 @@ class Landings:
         if in_the_way:
             plan = msgspec.structs.replace(plan, detaches=True)
             plan = msgspec.structs.replace(plan, left=tuple(merges.rehearse(git, plan)))
+        elif is_local:
+            plan = msgspec.structs.replace(plan, left=tuple(merges.away(git, plan)))
         return {"plan": msgspec.to_builtins(plan)}
 
     def _in_the_way(
@@ -279,7 +284,8 @@ def _refused(git: Repository, plan: MergePlan) -> str:
 
 def _say_left_behind(writing: Writing, repo: RepoId, place: str, *, at: str) -> None:
     text = f"{printable_line(place)} is left behind, detached at {at[:10]}"
-    why = "what you have there was in the way"
+    is_there = workspace_state.is_folder(place)
+    why = "what you have there was in the way" if is_there else "it was not there to go along"
     notices.post(writing, repo, "windlass", "waiting", f"{text}: {why}", by_hand=True)
 
 

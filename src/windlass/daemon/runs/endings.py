@@ -17,13 +17,13 @@ from windlass.core.ids import RepoId, Uid
 from windlass.core.landing.changes import UNFINISHED, WAITING, Change, ChangeId
 from windlass.core.printable import printable_line
 from windlass.core.runs import orders
-from windlass.daemon.agents import merge_refusals
+from windlass.daemon.agents import ending_settings, endings, merge_refusals
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
-from windlass.daemon.kernel.operations import Operation, Step
+from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Proposed, Submissions
@@ -31,6 +31,8 @@ from windlass.daemon.launch import setup_files
 from windlass.daemon.mail import notices
 from windlass.daemon.runs import markers
 from windlass.store import changes as change_rows
+from windlass.store import rows
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 
@@ -62,6 +64,7 @@ class RunEndings:
                 orders.FINISH,
                 (
                     Step("withdraw", self._withdraw, needed=_is_given_up),
+                    Step("end", self._end, needed=_is_dropped),
                     Step("mark", self._mark_ended),
                     Step("tell", self._tell),
                 ),
@@ -122,10 +125,39 @@ class RunEndings:
         begin = partial(self._judgements.begin, "drop", Caller(None), asked)
         self._intents.perform("drop", f"{work.intent.id}:drop", begin)
 
+    def _end(self, work: RunningIntent) -> None:
+        """Ends the agent of a task that is not on the board any more, its work into the trash."""
+        repo = repos.by_id(self._context, RepoId(work.intent.repo))
+        find = partial(rows.agent, uid=Uid(work.data["uid"]))
+        agent = self._context.store.read(find)
+        if agent is None or agent.ended_at is not None or not self._is_gone(work, repo):
+            return
+
+        def begin() -> IntentDraft:
+            configured, notes = ending_settings.of_repos(self._context, [agent])
+
+            def prepare(writing: Writing) -> dict[str, Any]:
+                kept = endings.record(
+                    [agent], configured, how="kill", by="windlass", now=writing.now
+                )
+                return {**kept, "notes": notes}
+
+            return IntentDraft(repo.id, None, prepare)
+
+        self._intents.perform("end", f"{work.intent.id}:end", begin)
+
+    def _is_gone(self, work: RunningIntent, repo: Repo) -> bool:
+        """Whether its task was away from the board, once that was looked at."""
+        if "is_gone" not in work.data:
+            work.keep(is_gone=markers.is_gone(repo, work.data["task"]))
+        return bool(work.data["is_gone"])
+
     def _mark_ended(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         marker = markers.OF[work.data["ending"]["outcome"]]
-        if marker == markers.OF["dropped"] and markers.changed(repo, work.data["task"]):
+        if marker == markers.OF["dropped"] and (
+            markers.changed(repo, work.data["task"]) or self._is_gone(work, repo)
+        ):
             work.keep(marked=True)  # somebody has said what it is to be
             return
         work.keep(marked=markers.put(self._context, repo, work.data["task"], marker))
@@ -150,6 +182,10 @@ def _standing(work: RunningIntent) -> dict[str, Any]:
 
 def _is_given_up(data: Mapping[str, Any]) -> bool:
     return bool(data["ending"]["outcome"] != "landed")
+
+
+def _is_dropped(data: Mapping[str, Any]) -> bool:
+    return bool(data["ending"]["outcome"] == "dropped")
 
 
 def _own_change(

@@ -37,6 +37,14 @@ def changed(repo: Repo, task: str) -> str:
     return found.marker if found is not None and found.marker not in _BEGUN else ""
 
 
+def is_gone(repo: Repo, task: str) -> bool:
+    """Whether a board that can be read has no such task."""
+    try:
+        return task not in boards.read(board_of(repo)).board.by_id
+    except WindlassError:
+        return False  # nobody knows
+
+
 def put(context: Context, repo: Repo, task: str, marker: str) -> bool:
     """Gives a task another marker, or tells why it has not got it."""
     try:

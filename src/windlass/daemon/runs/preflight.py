@@ -48,6 +48,7 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
     gate = _tried(problems, lambda: gates.landing(gates.read(context, repo)))
     _tried(problems, partial(gates.require_unsigned, context, repo))
     _tried(problems, partial(budgets.refuse_spent, context, repo.id))
+    _tried(problems, context.sessions.terminal.require_version)
     _tried(problems, partial(_require_driver, context, repo, state, config))
     board = _tried(problems, partial(sound_board, repo))
     _tried(problems, partial(_require_writable, repo))
@@ -148,7 +149,11 @@ def _pipelines(
             continue
         try:
             chosen = pipelines.chosen(
-                task.id, file.folder, command_line=state.pipeline, config=config.pipeline
+                task.id,
+                file.folder,
+                command_line=state.pipeline,
+                config=config.pipeline,
+                board=file.board,
             )
         except WindlassError as error:
             if error.message not in broken:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from windlass.core.board.board import Board
 from windlass.core.config import Config
 from windlass.core.errors import WindlassError
 from windlass.core.events import BoardHeld, TaskPostponed
@@ -28,7 +29,7 @@ from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import holds, markers, preflight, run_roles
+from windlass.daemon.runs import board_edits, holds, markers, preflight, run_roles
 from windlass.daemon.runs.conflicts import Conflicts
 from windlass.project import pipelines, step_roles
 from windlass.project.boards import BoardFile
@@ -46,6 +47,7 @@ class Round(NamedTuple):
     runs: list[RunState]
     chosen: Admission
     problems: dict[str, str]
+    board: Board
 
 
 class Rounds:
@@ -75,6 +77,8 @@ class Rounds:
             nothing = {
                 "postponed": {},
                 "held": "",
+                "missing": list(state.missing),
+                "edited": state.edited,
                 "waiting": 0,
                 "blocked": [],
                 "problem": error.message,
@@ -134,7 +138,7 @@ class Rounds:
                 except WindlassError as error:
                     problems[name] = error.message
             if not problems.keys() & set(chosen.start):
-                return Round([known[name] for name in chosen.start], chosen, problems)
+                return Round([known[name] for name in chosen.start], chosen, problems, file.board)
 
     def _begin(
         self,
@@ -155,6 +159,14 @@ class Rounds:
             self._jobs.begin(
                 writing, run.KIND.name, repo=repo.id, subject=about, state=moves.begun(begun)
             )
+        edits = board_edits.look(
+            writing,
+            self._jobs,
+            open_runs=run_jobs(writing.connection, repo.id),
+            board=decided.board.by_id,
+            missing=state.missing,
+            edited=state.edited,
+        )
         chosen, problems = decided.chosen, decided.problems
         _tell(writing, repo, state, chosen)
         work.keep_in(
@@ -165,15 +177,22 @@ class Rounds:
             blocked=list(chosen.blocked),
             postponed=dict(chosen.postponed),
             held=chosen.held,
+            missing=edits.missing,
+            edited=edits.edited,
             problem="; ".join(f"{name}: {why}" for name, why in problems.items()),
             is_broken=False,
         )
 
 
 def open_runs(connection: sa.Connection, repo: RepoId) -> list[RunState]:
+    """Where the runs stand that are not over."""
+    return [convert(job.state, RunState) for job in run_jobs(connection, repo)]
+
+
+def run_jobs(connection: sa.Connection, repo: RepoId) -> list[Job]:
     """The runs that are not over."""
     found = job_rows.listed(connection, repo=repo, status="open")
-    return [convert(job.state, RunState) for job in found if job.kind == run.KIND.name]
+    return [job for job in found if job.kind == run.KIND.name]
 
 
 def _tell(writing: Writing, repo: Repo, state: ScheduleState, chosen: Admission) -> None:
@@ -202,7 +221,11 @@ def _run(
     """The run of a task at its beginning; raises what keeps it from that."""
     copy = task_copy.of(file.board.by_id[name])
     found = pipelines.chosen(
-        name, file.folder, command_line=state.pipeline, config=config.pipeline
+        name,
+        file.folder,
+        command_line=state.pipeline,
+        config=config.pipeline,
+        board=file.board,
     ).pipeline
     roles = run_roles.of_run(found, copy.role, file.folder, config, state.overrides)
     return RunState(
@@ -211,6 +234,7 @@ def _run(
         roles=roles.roles,
         at_steps=roles.at_steps,
         sums_up=roles.sums_up,
+        decides=roles.decides,
         place=engine.start(found, frozenset(state.enabled)),
         driver=state.driver,
         mode=state.mode,
@@ -220,4 +244,4 @@ def _run(
 
 def _admitted(work: RunningIntent) -> dict[str, Any]:
     names = ("running", "waiting", "waits", "blocked", "problem", "is_broken", "postponed", "held")
-    return {name: work.data[name] for name in names}
+    return {name: work.data[name] for name in (*names, "missing", "edited")}

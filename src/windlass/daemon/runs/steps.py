@@ -42,7 +42,15 @@ from windlass.daemon.landing import tickets
 from windlass.daemon.launch import clones
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, permissions, records, standstill, step_roles, taken_back
+from windlass.daemon.runs import (
+    markers,
+    own_git,
+    permissions,
+    records,
+    standstill,
+    step_roles,
+    taken_back,
+)
 from windlass.daemon.runs.permissions import Permissions, may
 from windlass.git import workspaces
 from windlass.project import folder
@@ -53,7 +61,7 @@ from windlass.store.store import Writing
 
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
-_UNSAID = {"began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
+_UNSAID = {"stopped": "", "began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
 """What an effect does not say that an older release has decided on."""
 _LARGEST_PLAN = 256 << 10
 
@@ -187,6 +195,7 @@ class RunSteps:
             readonly=data["readonly"],
             allowed=data["results"],
             loop=loop,
+            stopped=data["stopped"],
             iterations=data["iterations"],
         )
         columns = step_roles.columns(
@@ -221,6 +230,8 @@ class RunSteps:
         if data["rests"]:
             return
         clones.make_workspace(self._context, agent, workspaces.ensure)
+        if data["again"]:
+            own_git.unlock(work, agent)
         try:
             self._life.start(agent)
         except Exception as error:
@@ -243,6 +254,7 @@ class RunSteps:
         texts = {
             "model": prompts.AFTER_FAILURE,
             "result": prompts.once_more(allowed),
+            "decision": f"Your last message had no decision. {prompts.for_decision()}",
             "answer": f"Your last message had no answer that counts here. {prompts.for_answer()}",
         }
         text = texts.get(work.data["asks"], texts["result"])
@@ -264,6 +276,7 @@ class RunSteps:
         session = self._context.store.read(partial(rows.newest_session, uid=agent.uid))
         if session is not None and session.ended_at is not None:
             self._wake(agent.uid, f"{work.intent.id}:wake")
+        work.keep(session=self._live(work).session)
 
     def _live(self, work: RunningIntent) -> Agent:
         return still_live(self._context, Uid(work.data["uid"]))
@@ -289,7 +302,7 @@ def _begun(work: RunningIntent) -> dict[str, Any]:
 
 def _asked(work: RunningIntent) -> dict[str, Any]:
     data = work.data
-    asked = {"uid": data["uid"], "waits": data.get("waits", False)}
+    asked = {"waits": data.get("waits", False), "session": data.get("session", 0)}
     return permissions.told(data) or asked
 
 
@@ -297,15 +310,19 @@ def _plan(repo: Repo, task: str) -> str:
     """What the person or a planning step wrote down for a task; nothing where there is no such."""
     path = folder.plan(str(Path(repo.root) / folder.NAME), task)
     try:
-        return untrusted_files.read(path, most=_LARGEST_PLAN, below=Path(repo.root)).decode(
-            "utf-8", "replace"
-        )
+        held = untrusted_files.read(path, most=_LARGEST_PLAN + 1, below=Path(repo.root))
     except FileNotFoundError:
         return ""
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror or error}", "mend it, or remove it"
         ) from None
+    if len(held) > _LARGEST_PLAN:
+        raise ConfigError(
+            f"{path} has more than {_LARGEST_PLAN >> 10} KiB",
+            "every step reads all of it: shorten it, and say where the rest is",
+        )
+    return held.decode("utf-8", "replace")
 
 
 def run_of(work: RunningIntent) -> JobId:
