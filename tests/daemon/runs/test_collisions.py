@@ -76,10 +76,8 @@ def test_a_change_that_came_back_is_mended_once_who_conflicts_with_it_is_over(
     board.board_file.write_text(BOARD.replace("`src/`", "`docs/`"))
     board.run(workers=2)
     board.commit(board.agent("aa-2"), {"same.py": "two = 2\n"})
-    board.commit(
-        board.agent("aa-1"),
-        {"same.py": "one = 1\n", "calc.py": "def add(a, b):\n    return a - b\n"},
-    )
+    red = "def add(a, b):\n    return a - b\n"
+    board.commit(board.agent("aa-1"), {"same.py": "one = 1\n", "calc.py": red})
     board.speak("aa-1", PASSED)
     task = board.task("AA-1")
     assert task["attempts"] == 1
