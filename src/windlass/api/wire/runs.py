@@ -106,6 +106,8 @@ class RunsReply(TypedDict):
     postponed: dict[str, str]
     """Why each task waits for which a worker is free."""
     blocked: list[str]
+    left: int
+    """Tasks that are still to be begun."""
     tasks: list[TaskRunView]
     at: int
     """The event up to which this tells everything."""

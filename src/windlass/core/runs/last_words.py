@@ -9,6 +9,7 @@ from windlass.core.pipeline.steps import GIVEN
 
 _RESULT = re.compile(r"<result>\s*([A-Za-z]+)\s*</result>")
 _BEGINS, _ENDS = "<report>", "</report>"
+_LONGEST_REASON = 300
 _DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"
 
 
@@ -31,6 +32,12 @@ def report(said: str) -> str:
     while (begin := said.find(_BEGINS, at)) >= 0 and (end := said.find(_ENDS, begin)) >= 0:
         found, at = said[begin + len(_BEGINS) : end], end + len(_ENDS)
     return (_RESULT.sub("", said) if found is None else found).strip()
+
+
+def reason(said: str) -> str:
+    """What the report of a step that ends its run begins with, to be put behind how it ended."""
+    first = report(said).partition("\n")[0]
+    return f": {first[:_LONGEST_REASON]}" if first else ""
 
 
 def is_done(said: str) -> bool:

@@ -19,21 +19,11 @@ from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import project_commands
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.runs import records, standstill, taken_back
+from windlass.daemon.runs import own_git, records, standstill, taken_back
 from windlass.daemon.runs.steps import run_of
 from windlass.store import rows
 from windlass.store.store import Writing
-
-_COMMIT = (
-    "git add -A && {{ git diff --cached --quiet || {{ set --;"
-    " git var GIT_AUTHOR_IDENT >/dev/null 2>&1 ||"
-    " set -- -c user.name={agent} -c user.email={agent}@windlass.invalid;"
-    " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
-)
-"""Commits what is there, if anything; where nobody has an identity, as the agent."""
-_COMMITS_WITHIN = 120.0
 
 
 class SessionEnds:
@@ -103,8 +93,7 @@ class SessionEnds:
     def _commit(self, work: RunningIntent) -> None:
         """Commits what the session left, in the agent's own place and with what it may reach."""
         agent, data = self._live(work), work.data
-        line = _COMMIT.format(agent=agent.id, message=f"{data['task']}: {data['label']}")
-        project_commands.run(work, agent, "commit", line, _COMMITS_WITHIN)
+        own_git.commit(work, agent, f"{data['task']}: {data['label']}")
         self._fetcher.fetch(agent)
 
     def _keep_iteration(self, work: RunningIntent) -> None:

@@ -42,7 +42,15 @@ from windlass.daemon.landing import tickets
 from windlass.daemon.launch import clones
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, permissions, records, standstill, step_roles, taken_back
+from windlass.daemon.runs import (
+    markers,
+    own_git,
+    permissions,
+    records,
+    standstill,
+    step_roles,
+    taken_back,
+)
 from windlass.daemon.runs.permissions import Permissions, may
 from windlass.git import workspaces
 from windlass.project import folder
@@ -222,6 +230,8 @@ class RunSteps:
         if data["rests"]:
             return
         clones.make_workspace(self._context, agent, workspaces.ensure)
+        if data["again"]:
+            own_git.unlock(work, agent)
         try:
             self._life.start(agent)
         except Exception as error:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 import msgspec
 
 from windlass.core.crew import Agent
@@ -13,17 +11,10 @@ from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes, homecomings, project_commands, setup_files
+from windlass.daemon.launch import boxes, homecomings, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
+from windlass.daemon.runs import own_git
 from windlass.git import repository, salvage
-
-_RESET = (
-    "for one in rebase cherry-pick revert am; do git $one --quit 2>/dev/null; done;"
-    " git reset -q --hard && git checkout -q -f --ignore-other-worktrees -B {branch} {tip}"
-    " && git clean -q -f -d"
-)
-"""Whatever branch it is on and whatever it left half-way, it is back on its own as that was."""
-_WITHIN = 120.0
 
 
 def tip(context: Context, fetcher: CommitFetcher, agent: Agent) -> str:
@@ -44,8 +35,7 @@ def take_back(
     if is_there and not dirty and tip(context, fetcher, agent) == before:
         return
     _keep(work, agent, how)
-    reset = _RESET.format(branch=shlex.quote(agent.branch or ""), tip=before)
-    project_commands.run(work, agent, "commit", reset, _WITHIN)
+    own_git.reset(work, agent, before)
     if (now := tip(context, fetcher, agent)) != before:
         raise Conflict(
             f"the branch of {agent.id} is at {now[:12]}, and was at {before[:12]} before that step",
