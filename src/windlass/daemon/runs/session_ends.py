@@ -6,6 +6,7 @@ One that only looked leaves tree and branch as it found them.
 from __future__ import annotations
 
 from functools import partial
+from shlex import quote
 from typing import Any
 
 from windlass.core.crew import Agent
@@ -18,7 +19,7 @@ from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import project_commands
+from windlass.daemon.launch import project_commands, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.runs import records, standstill, taken_back
 from windlass.daemon.runs.steps import run_of
@@ -26,7 +27,7 @@ from windlass.store import rows
 from windlass.store.store import Writing
 
 _COMMIT = (
-    "git add -A && {{ git diff --cached --quiet || {{ set --;"
+    "git add -A -- . {but} && {{ git diff --cached --quiet || {{ set --;"
     " git var GIT_AUTHOR_IDENT >/dev/null 2>&1 ||"
     " set -- -c user.name={agent} -c user.email={agent}@windlass.invalid;"
     " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
@@ -100,9 +101,18 @@ class SessionEnds:
             taken_back.take_back(work, self._fetcher, agent, session.part.tip, how=how)
 
     def _commit(self, work: RunningIntent) -> None:
-        """Commits what the session left, in the agent's own place and with what it may reach."""
+        """Commits what the session left, in the agent's own place and with what it may reach.
+
+        What the setup left is no work of the session's, a repository inside would be a mere link,
+        and a merge or a rebase that is half done would be committed with its conflicts.
+        """
         agent, data = self._live(work), work.data
-        line = _COMMIT.format(agent=agent.id, message=f"{data['task']}: {data['label']}")
+        left = setup_files.work_status(self._context, agent)
+        if left.operation is not None or left.conflicted:
+            return
+        but = (f":(exclude,top,literal){name}" for name in (*left.setup, *left.nested))
+        about = f"{data['task']}: {data['label']}"
+        line = _COMMIT.format(agent=agent.id, message=about, but=" ".join(map(quote, but)))
         project_commands.run(work, agent, "commit", line, _COMMITS_WITHIN)
         self._fetcher.fetch(agent)
 

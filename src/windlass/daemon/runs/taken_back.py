@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shlex
+import re
+from shlex import quote
 
 import msgspec
 
 from windlass.core.crew import Agent
-from windlass.core.errors import Conflict
 from windlass.core.events import AgentSalvaged
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
@@ -18,11 +18,11 @@ from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import repository, salvage
 
 _RESET = (
-    "for one in rebase cherry-pick revert am; do git $one --quit 2>/dev/null; done;"
-    " git reset -q --hard && git checkout -q -f --ignore-other-worktrees -B {branch} {tip}"
-    " && git clean -q -f -d"
+    "git rebase --quit 2>/dev/null; git am --quit 2>/dev/null;"
+    " git checkout -q -f -B {branch} {tip} && git reset -q --hard {tip}"
+    " && git clean -q -f -f -d {kept}"
 )
-"""Whatever branch it is on and whatever it left half-way, it is back on its own as that was."""
+"""Whatever is half done, and wherever HEAD is; what the setup left stays."""
 _WITHIN = 120.0
 
 
@@ -39,18 +39,19 @@ def take_back(
     """Has tree and branch be as they were; what came since goes to the trash first."""
     context = work.context
     left = setup_files.work_status(context, agent)
-    dirty = (*left.staged, *left.unstaged, *left.untracked, *left.conflicted, *left.nested)
-    is_there = left.branch == agent.branch and not left.operation
-    if is_there and not dirty and tip(context, fetcher, agent) == before:
+    at_home = left.head == before and left.branch == agent.branch
+    if left.clean and at_home and tip(context, fetcher, agent) == before:
         return
     _keep(work, agent, how)
-    reset = _RESET.format(branch=shlex.quote(agent.branch or ""), tip=before)
-    project_commands.run(work, agent, "commit", reset, _WITHIN)
-    if (now := tip(context, fetcher, agent)) != before:
-        raise Conflict(
-            f"the branch of {agent.id} is at {now[:12]}, and was at {before[:12]} before that step",
-            f"its work is in the trash; look: wl diff {agent.id}",
-        )
+    kept = " ".join(f"-e {quote(_pattern(name))}" for name in left.setup)
+    line = _RESET.format(branch=quote(agent.branch or ""), tip=before, kept=kept)
+    project_commands.run(work, agent, "commit", line, _WITHIN)
+    fetcher.fetch(agent)
+
+
+def _pattern(name: str) -> str:
+    """A path as a pattern that finds it alone."""
+    return "/" + re.sub(r"([\\*?\[ ])", r"\\\1", name)
 
 
 def _keep(work: RunningIntent, agent: Agent, how: str) -> None:
