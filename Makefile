@@ -15,7 +15,7 @@ setup: ## install what windlass needs; leaves .venv/bin/wl
 setup-dev: setup ## ... and the tools that check it
 	@scripts/setup dev
 
-demo: setup ## changes land on a scratch repository, come back, land: no account needed
+demo: setup ## a board is worked off on a scratch repository: no account needed
 	@.venv/bin/wl demo
 
 check: setup-dev ## lint, types, import contracts

@@ -16,6 +16,8 @@ from tests.support.ground import Ground, end
 from tests.support.story import PATIENCE, Story
 
 pytestmark = pytest.mark.slow
+_AGAIN = 0.2
+"""Seconds until somebody is looked for again where nobody was there to be killed."""
 
 
 class Storm:
@@ -31,29 +33,29 @@ class Storm:
         """Kills the daemon or a session; returns after how many seconds the next one goes."""
         if len(self.killed) >= self._most:
             return PATIENCE
-        if self._dice.random() < 0.5:
-            self._kill_daemon()
-        else:
-            self._kill_session()
-        return self._dice.uniform(1.5, 5.0)
+        struck = self._kill_daemon() if self._dice.random() < 0.4 else self._kill_session()
+        return self._dice.uniform(1.0, 3.0) if struck else _AGAIN
 
-    def _kill_daemon(self) -> None:
+    def _kill_daemon(self) -> bool:
         daemon = self._ground.living_daemon()
-        if daemon is not None:
-            self.killed.append("the daemon")
-            end([daemon])
+        if daemon is None:
+            return False
+        self.killed.append("the daemon")
+        end([daemon])
+        return True
 
-    def _kill_session(self) -> None:
-        """The agent's own program, or with everything that keeps it."""
+    def _kill_session(self) -> bool:
+        """Kills the program of some agent that has one."""
         names = sorted(agent["id"] for agent in self._ground.agents())
-        if not names:
-            return
-        name = self._dice.choice(names)
-        with suppress(psutil.NoSuchProcess):  # it ended a moment ago
-            pid = self._ground.ask("info", agent=name)["pid"]
-            if pid is not None:
-                self.killed.append(name)
-                psutil.Process(pid).send_signal(signal.SIGKILL)
+        self._dice.shuffle(names)
+        for name in names:
+            with suppress(psutil.NoSuchProcess):  # it ended a moment ago
+                pid = self._ground.ask("info", agent=name)["pid"]
+                if pid is not None:
+                    psutil.Process(pid).send_signal(signal.SIGKILL)
+                    self.killed.append(name)
+                    return True
+        return False
 
 
 def ride(ground: Ground, seed: int, *, most: int) -> None:

@@ -7,20 +7,17 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.cli.told import Told, no_news
+from tests.cli.told import Told
 
-from windlass.api import calls
 from windlass.cli.commands import (
     demo,
 )
 from windlass.cli.demo import project
-from windlass.cli.demo.progress import Progress
-from windlass.core.errors import Internal, Unavailable
+from windlass.cli.demo.person import Person
+from windlass.core.errors import Internal
 
 
 def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
@@ -34,8 +31,8 @@ def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
     monkeypatch.setenv("WINDLASS_HOME", str(folder / "state"))
-    facts = {"seconds": 1, "commits": [], "folder": str(folder)}
-    demo._sum_up(Told(demo), facts, repo)  # noqa: SLF001 - the end without what comes before it
+    facts = {"seconds": 1, "commits": [], "tasks": {}, "folder": str(folder)}
+    demo._sum_up(Told(demo, "--keep"), facts, repo)  # noqa: SLF001 - the end without what comes before it
     shown = capsys.readouterr().out.splitlines()
     assert f"and to be rid of it: rm -rf {shlex.quote(str(folder))}" in shown
     lines = [line for line in shown if "WINDLASS_HOME=" in line]
@@ -45,8 +42,10 @@ def test_the_demo_ends_with_commands_that_any_shell_runs_as_they_are(
     ]
     asked = [str(folder / "state"), "-C", repo]
     assert [done.stdout.splitlines() for done in said] == [
+        [*asked, "board", "list"],
+        [*asked, "why", "CHART-1"],
+        [*asked, "log", "--landed"],
         [*asked, "queue", "--all"],
-        [*asked, "log"],
     ]
 
 
@@ -77,21 +76,8 @@ def test_setup_ends_with_lines_that_make_wl_a_command() -> None:
         subprocess.run(["sh", "-c", line], env=shell, capture_output=True, check=True)
 
 
-def test_a_demo_that_loses_sight_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    no_news(monkeypatch, Unavailable("the daemon went away"))
-    watching = Progress(Told(demo, log=lambda _: []), lambda _: [])
-    with pytest.raises(Unavailable, match="went away"):
-        watching.until_landed(["gull"])
-
-
-def test_a_demo_whose_change_is_held_does_not_wait_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    what = {"change": "c1", "branch": "agent/gull", "state": "held", "why": "no room"}
-
-    def follow(_: int) -> Iterator[dict[str, Any]]:
-        for kind in ("change.queued", "change.stopped"):
-            yield {"kind": kind, "agent": None, "at": 0.0, "data": what}
-
-    monkeypatch.setattr(calls, "follow", follow)
-    watching = Progress(Told(demo, log=lambda _: []), lambda _: [])
-    with pytest.raises(Internal, match="gull is held"):
-        watching.until_landed(["gull"])
+def test_a_demo_whose_change_is_held_does_not_wait_for_it() -> None:
+    person = Person(Told(demo, log=lambda _: []))
+    held = {"kind": "change.stopped", "task": "FLAG-1", "change": "c1", "state": "held"}
+    with pytest.raises(Internal, match="c1 is held: no room"):
+        person.hear(Told(demo), {**held, "why": "no room"})

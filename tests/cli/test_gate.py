@@ -112,7 +112,7 @@ def test_a_terminal_shows_what_is_being_done_until_it_is_over(
     shown = terminal.getvalue()
     assert "setup … 0 s" in shown
     assert "unit with the network … 0 s" in shown
-    assert shown.endswith("\r\x1b[K")
+    assert shown.endswith("\r\x1b[J")
 
 
 def test_what_takes_longer_than_a_minute_goes_on_in_the_background(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -88,3 +89,63 @@ def test_who_asked_and_waits_for_the_answer_is_one_line(
     assert "fox asks (5s): which?" in above
     home.run(Told(home, agents=lambda _: [waits], **NOTHING))
     assert "fox waits (5s): WAITING" in capsysbinary.readouterr().out.decode()
+
+
+BOARD = """## TASKS
+
+- [x] **[API-1]** Add more
+  - Priority: HIGH
+  - Dependencies: none
+- [*] **[API-2]** Add most
+  - Priority: HIGH
+  - Dependencies: none
+- [ ] **[API-3]** Add all
+  - Priority: HIGH
+  - Dependencies: API-2
+"""
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        ({"is_over": True, "paused": False}, "1 to begin   wl run"),
+        ({"is_over": False, "paused": False}, "being worked off   wl run follows it"),
+        ({"is_over": False, "paused": True}, "paused   wl resume run"),
+    ],
+)
+def test_a_board_is_shown_with_what_failed_and_what_to_type_next(
+    seen: dict[str, Any],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What has failed stands first, with the reason that its run gave."""
+    (tmp_path / ".windlass").mkdir()
+    (tmp_path / ".windlass" / "kanban.md").write_text(BOARD)
+    monkeypatch.chdir(tmp_path)
+    failed = {"task": "API-2", "state": "failed", "why": "audit gave FAIL"}
+    answers = {**NOTHING, "agents": lambda _: [], "runs": lambda _: {**seen, "tasks": [failed]}}
+    home.run(Told(home, **answers))
+    first, need, between, board = capsys.readouterr().out.splitlines()
+    assert first == "needs you"
+    assert need == "  API-2 failed: audit gave FAIL    wl why API-2"
+    assert not between
+    assert board.startswith("board  ")
+    assert "1 of 3 finished, 1 failed, 1 to begin" in board
+    assert board.endswith(said)
+    home.run(Told(home, "--json", **answers))
+    shown = json.loads(capsys.readouterr().out)
+    assert [(each["kind"], each["id"]) for each in shown] == [("board", "board"), ("task", "API-2")]
+    assert shown[1]["needs_you"]["command"] == "wl why API-2"
+
+
+def test_a_board_that_cannot_be_read_needs_the_person(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".windlass").mkdir()
+    with (tmp_path / ".windlass" / "kanban.md").open("wb") as file:
+        file.truncate(64 << 20)
+    monkeypatch.chdir(tmp_path)
+    home.run(Told(home, agents=lambda _: [], **NOTHING))
+    assert "wl board validate" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""`wl run`: on a terminal one line that moves and above it what happens, and how it ends."""
+"""`wl run`: on a terminal lines that move and above them what happens, and how it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from windlass.cli.commands import run
 ENDED = {"kind": "run.ended", "task": "API-1", "outcome": "landed", "commit": "c" * 40}
 SEEN: dict[str, Any] = {
     "is_over": False, "tasks": [], "problem": "", "held": "", "paused": False, "events": [],
-    "at": 7,
+    "at": 7, "left": 0,
 }  # fmt: skip
 
 
@@ -36,22 +36,24 @@ def test_what_happens_stands_above_the_line_that_moves(
     seen = run_progress.follow(call, SEEN)
     assert (seen["at"], asked) == (9, [(7, 1.0), (8, 1.0)])
     shown = terminal.getvalue()
-    assert shown.count("0/0") == 2
-    assert shown.endswith("\r\x1b[K")
-    assert "API-1  landed as cccccccccc" in shown + capsysbinary.readouterr().out.decode()
+    assert shown.count("0 of 0 finished") == 2
+    assert shown.endswith("\r\x1b[J")
+    assert "API-1     landed as cccccccccc" in shown + capsysbinary.readouterr().out.decode()
 
 
-def test_who_has_no_terminal_waits_as_long_as_it_takes(
+def test_no_look_is_so_long_that_several_daemons_could_die_under_it(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
+    """Also where there is no terminal: who follows a board for hours sees many daemons come."""
+
     def wait(request: dict[str, Any]) -> dict[str, Any]:
-        assert request["seconds"] is None
+        assert request["seconds"] == 1.0
         return {**SEEN, "events": [ENDED], "is_over": True}
 
     run_progress.follow(Told(run, **{"runs.wait": wait}), SEEN)
     said = capsysbinary.readouterr()
-    assert b"API-1  landed as cccccccccc" in said.out + said.err
-    assert b"0/0" not in said.err
+    assert b"API-1     landed as cccccccccc" in said.out + said.err
+    assert b"0 of 0" not in said.err
 
 
 def failed(*, exhausted: bool) -> dict[str, Any]:

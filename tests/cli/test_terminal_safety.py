@@ -120,7 +120,7 @@ WORDS = frozenset(
 """Fields that have words of an agent, which may have any number of lines."""
 WHOLE = ("diff", "info", "look", "message")
 """Commands that show such words as a whole, of the one agent that is asked about."""
-_OURS = re.compile(r"\x1b\[(?:0|1|2|3[1-6])m|\r\x1b\[K")
+_OURS = re.compile(r"\x1b\[(?:0|1|2|3[1-6])m|\r(?:\x1b\[[0-9]+A)?\x1b\[J")
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 

@@ -25,21 +25,28 @@ def scratch(ground: Ground) -> Iterator[Ground]:
 
 
 def test_the_demo_shows_what_it_says_and_leaves_nothing_running(scratch: Ground) -> None:
-    """Four changes land, two of them after they came back; no commit of main is unproven."""
-    facts = scratch.wl("demo", "--json", cwd=scratch.folder).ok().json()
+    """Seven of eight tasks land, two after they came back; no commit of main is unproven."""
+    facts = scratch.wl("demo", "--keep", "--json", cwd=scratch.folder).ok().json()
     repo = Path(facts["folder"]) / "sailing"
+    landed = {"FLAG-1", "FLAG-2", "SPEED-1", "NAV-1", "NAV-2", "LOG-1", "TIDE-1"}
+    assert facts["tasks"] == {**dict.fromkeys(landed, "landed"), "CHART-1": "failed"}
+    board = (repo / ".windlass" / "kanban.md").read_text().splitlines()
+    boxes = {line[9 : line.index("]**")]: line[3] for line in board if line.startswith("- [")}
+    assert boxes == {**dict.fromkeys(landed, "x"), "CHART-1": "*"}
     commits = scratch.git("rev-list", "--first-parent", "--reverse", "main", cwd=repo).split()
     assert [commit["commit"] for commit in facts["commits"]] == commits
     assert {commit["verdict"] for commit in facts["commits"]} == {"passed"}
-    assert [commit["tests"] for commit in facts["commits"]][:1] == [4]
-    assert facts["commits"][-1]["tests"] == 9
-    landed = [change for commit in facts["commits"] for change in commit["changes"]]
-    assert sorted(change["agent"] for change in landed) == ["gull", "heron", "puffin", "tern"]
-    back = sorted(why.split(":")[0] for change in landed for why in change["came_back"])
-    assert back == ["it conflicts in sailing/flags.py", "tests failed"]
-    (red,) = (change["agent"] for change in landed if "failed" in "".join(change["came_back"]))
-    assert red == "gull"
-    assert scratch.git("status", "--porcelain", cwd=repo) == ""
+    assert (facts["commits"][0]["tests"], facts["commits"][-1]["tests"]) == (4, 13)
+    changes = [change for commit in facts["commits"] for change in commit["changes"]]
+    assert {change["task"] for change in changes} == landed
+    back = {c["task"]: why.split(":")[0] for c in changes for why in c["came_back"]}
+    assert back.pop("SPEED-1") == "tests failed"
+    ((flag, why),) = back.items()
+    assert flag in ("FLAG-1", "FLAG-2")
+    assert why == "it conflicts in sailing/flags.py"
+    assert facts["killed"]
+    status = scratch.git("status", "--porcelain", cwd=repo)
+    assert status == " M .windlass/kanban.md\n"
     assert not (repo.parent / "again").exists(), "the clones of its proof are most of it"
     assert _left(scratch) == []
     assert list(scratch.runtime.glob("windlass/*")) == []
@@ -56,7 +63,7 @@ def test_the_demo_of_a_git_hook_or_an_agent_touches_nothing_of_theirs(scratch: G
         "WINDLASS_SOCKET": str(scratch.folder / "nobody.sock"),
         "WINDLASS_SESSION": "another/1",
     }
-    scratch.wl("demo", "--clean", env=theirs).ok()
+    scratch.wl("demo", env=theirs).ok()
     assert (scratch.git("rev-parse", "HEAD"), scratch.git("status", "--porcelain")) == before
     assert _left(scratch) == []
     assert not list(scratch.folder.glob("windlass-demo-*"))
@@ -67,7 +74,7 @@ def test_a_demo_that_is_ended_half_way_leaves_nothing_running(scratch: Ground) -
     assert playing.stdout is not None
     assert playing.stderr is not None
     with playing:
-        assert any("gull" in line for line in playing.stdout)
+        assert any("FLAG-1    begins" in line for line in playing.stdout)
         playing.send_signal(signal.SIGTERM)
         playing.stdout.read()
         assert playing.stderr.read() == ""

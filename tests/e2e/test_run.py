@@ -27,8 +27,8 @@ def test_people_see_what_happens_and_a_table_at_the_end(ground: Ground) -> None:
     Story(ground)
     done = ground.wl("run", "--driver", "standin", "--tasks", "API-1,BAD-1")
     assert done.code == 10, f"{done.out}\n{done.err}"
-    assert "API-1  begun, by api-1" in done.out
-    assert "API-1  execution: PASS" in done.out
+    assert "API-1     begins; its agent is api-1" in done.out
+    assert "API-1     execution: PASS" in done.out
     table = done.out[done.out.index("task ") :]
     assert "landed" in table
     assert "execution gave FAIL" in table

@@ -303,6 +303,40 @@ def test_custom_merge_drivers_do_not_run(repo: Repository, ws: Path, tmp_path: P
     assert marker.exists(), "plain git runs it, so this test can fail"
 
 
+def test_attributes_of_the_target_say_how_its_paths_are_merged(repo: Repository, ws: Path) -> None:
+    """As `git merge` in a checkout of the target; what the merged branch says is not asked."""
+    root = Path(repo.root)
+    numbers = "".join(f"{number}\n" for number in range(30))
+    work(root, "CHANGES", "first\n")
+    work(root, "deep/lock", numbers)
+    work(root, "deep/free", numbers)
+    work(root, ".gitattributes", "CHANGES merge=union\n")
+    work(root, "deep/.gitattributes", "lock -merge\n")
+    git(ws, "merge", "-q", "main")
+    for where, line, added in ((ws, "0\n", "one\n"), (root, "29\n", "two\n")):
+        (Path(where) / "CHANGES").write_text("first\n" + added)
+        for name in ("lock", "free"):
+            (Path(where) / "deep" / name).write_text(numbers.replace(line, f"{line}{added}", 1))
+        git(where, "commit", "-q", "-a", "-m", "more")
+    work(ws, ".gitattributes", "deep/free -merge\n")
+    tree, conflicts = merges.merge_trees(repo, ours="main", theirs="agent/a1")
+    git(root, "merge", "-q", "agent/a1", ok=1)
+    assert conflicts == git(root, "diff", "--name-only", "--diff-filter=U").splitlines()
+    assert conflicts == ["deep/lock"]
+    for name in ("CHANGES", "deep/free"):
+        assert git(root, "show", f"{tree}:{name}") == (root / name).read_text().rstrip("\n")
+
+
+def test_attributes_without_end_are_no_reason_to_fill_the_disk(repo: Repository, ws: Path) -> None:
+    large = git(repo.root, "hash-object", "-w", "--stdin", stdin=b"# attributes\n" * 100_000)
+    names = "".join(f"100644 {large}\t{number}/.gitattributes\n" for number in range(60))
+    git(repo.root, "update-index", "--index-info", stdin=names.encode())
+    git(repo.root, "commit", "-q", "-m", "many")
+    work(ws, "new.txt")
+    with pytest.raises(GitError, match=r"MiB of \.gitattributes"):
+        merges.check(repo, source="agent/a1", target="main")
+
+
 def test_a_merge_into_a_parent_workspace_obeys_nothing_in_it(
     repo: Repository, ws: Path, tmp_path: Path
 ) -> None:

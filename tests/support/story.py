@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import IO, Any
 
 from tests.support.ground import Ground
@@ -217,6 +218,7 @@ def _commits() -> tuple[dict[str, Any], ...]:
 
 
 def _pass_on(stream: IO[str], lines: queue.Queue[str | None]) -> None:
-    for line in stream:
-        lines.put(line)
+    with suppress(ValueError):  # the test has failed, and closed it
+        for line in stream:
+            lines.put(line)
     lines.put(None)

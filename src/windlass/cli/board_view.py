@@ -70,11 +70,16 @@ def tasks(call: Call) -> None:
     """Lists the tasks in the order of the file."""
     read = boards.read(call.args.file)
     call.data([task_data(read.board, task) for task in read.board.tasks])
-    for task in read.board.tasks:
-        call.say(_line(call, task))
+    say_tasks(call, read.board)
     if not read.board.tasks:
         call.tell("there are no tasks: `wl board add` writes one down")
     remark_problems(call, read.board)
+
+
+def say_tasks(call: Call, board: Board) -> None:
+    """A line for each task: its box, its id, how urgent it is, and its title."""
+    for task in board.tasks:
+        call.say(_line(call, task))
 
 
 def _line(call: Call, task: Task) -> str:

@@ -40,7 +40,7 @@ def wait(call: Call, change: dict[str, Any]) -> dict[str, Any]:
         change,
         look=look,
         is_over=lambda seen: seen["state"] not in OPEN,
-        line=lambda seen: f"{name} {_where(seen)}",
+        lines=lambda seen: [f"{name} {_where(seen)}"],
         news=news,
         tell=tell,
     )

@@ -41,7 +41,7 @@ def wait(call: Call, job: str, *, seconds: float | None = None) -> dict[str, Any
         look({}, 0.0),
         look=look,
         is_over=lambda run: run["outcome"] is not None or time.monotonic() >= until,
-        line=_doing,
+        lines=lambda run: [_doing(run)],
     )
 
 

@@ -30,7 +30,6 @@ _COLOURS = {
     "cyan": "36",
 }
 _PLAIN = "0"
-_CLEAR_LINE = "\r\x1b[K"
 _CLEAR = "\x1b[H\x1b[2J"
 _WORD = os.urandom(8).hex()
 _MARK = re.compile(f"\x00{_WORD}([0-9]+)\x00")
@@ -95,10 +94,18 @@ def write_error(text: str) -> None:
     sys.stderr.flush()
 
 
-def write_progress(text: str) -> None:
-    """Writes a line in the place of the last one of these; none takes it away."""
-    sys.stderr.write(_CLEAR_LINE)
-    write_error(text)
+class LiveLines:
+    """Lines below everything else on a terminal, which are written over again and again."""
+
+    def __init__(self) -> None:
+        self._written = 0
+
+    def write(self, *lines: str) -> None:
+        """Writes these in the place of the last ones; none takes them away."""
+        up = f"\x1b[{self._written - 1}A" if self._written > 1 else ""
+        sys.stderr.write(f"\r{up}\x1b[J")
+        write_error("\n".join(lines))
+        self._written = len(lines)
 
 
 def flush() -> None:

@@ -1,9 +1,9 @@
-"""A wait that a terminal shows in one line that moves, with what happens meanwhile above it."""
+"""A wait that a terminal shows in lines that move, with what happens meanwhile above them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from windlass.cli import output, render
@@ -20,25 +20,26 @@ def watch(
     *,
     look: Callable[[Seen, float | None], Seen],
     is_over: Callable[[Seen], bool],
-    line: Callable[[Seen], str],
+    lines: Callable[[Seen], Sequence[str]],
     news: Callable[[Seen], Iterable[Any]] = lambda _: (),
     tell: Callable[[Any], None] = lambda _: None,
 ) -> Seen:
     """Looks until it is over, and returns what was seen last.
 
     `look` waits so many seconds for anything new, or as long as it takes. A terminal sees the
-    `line`, and how long it has been; whoever it is is told the `news` of each look.
+    `lines`, the first with how long it has been; whoever it is is told the `news` of each look.
     """
-    shows, began = call.shows_progress, time.monotonic()
+    shows, began, live = call.shows_progress, time.monotonic(), output.LiveLines()
     while not is_over(seen):
         if shows:
-            waited = f"{line(seen)} … {time.monotonic() - began:.0f} s"
-            output.write_progress(render.fit(waited, render.columns() - 1))
+            first, *more = lines(seen)
+            waited = f"{first} … {time.monotonic() - began:.0f} s"
+            live.write(*(render.fit(line, render.columns() - 1) for line in (waited, *more)))
         seen = look(seen, _LOOK if shows else None)
         for number, piece in enumerate(news(seen)):
             if shows and not number:
-                output.write_progress("")
+                live.write()
             tell(piece)
     if shows:
-        output.write_progress("")
+        live.write()
     return seen

@@ -71,11 +71,15 @@ def say(call: Call, task: dict[str, Any]) -> None:
 def explain(call: Call, task: dict[str, Any]) -> None:
     """Why a task is where it is: the last word of each visit that did not pass."""
     say(call, task)
-    for report in task["reports"]:
-        if report["result"] != "PASS":
-            first = printable_line(report["text"].strip().partition("\n")[0])
-            call.say(f"  {printable_line(report['step'])} gave {report['result']}: {first}")
     run = task["run"]
+    for report in task["reports"]:
+        first = printable_line(report["text"].strip().partition("\n")[0])
+        is_said = run is not None and first in printable_line(run["why"])
+        if report["result"] != "PASS" and not is_said:
+            call.say(f"  {printable_line(report['step'])} gave {report['result']}: {first}")
+    for verdict in run["verdicts"] if run else ():
+        call.say(f"  it stopped: {printable_line(verdict['stopped'])}")
+        call.say(f"  resume-decide said {verdict['answer']}: {printable_line(verdict['why'])}")
     if run and run["attempts"]:
         call.say(f"  its change came back {run['attempts']} times: wl why {run['change']}")
     if run and run["state"] == "failed":

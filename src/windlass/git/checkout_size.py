@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING
 
 from windlass.git.bounds import LOOK, MOST
 from windlass.git.environment import limited
+from windlass.git.index_entries import EMPTY_TREE
 from windlass.git.runner import TooMuchSaid, run
 
 if TYPE_CHECKING:
     from windlass.git.environment import Dirs
 
-_EMPTY = {
-    40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
-    64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
-}
-"""The tree without files, which every git knows; by the length of ids."""
 _FILES = (b"100", b"120")
 
 
@@ -30,7 +26,7 @@ def added(dirs: Dirs, commit: str, *, since: str | None) -> int | None:
     None where that are more files than are counted.
     """
     args = ["diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--diff-filter=d"]
-    base = since or _EMPTY[len(commit)]
+    base = since or EMPTY_TREE[len(commit)]
     try:
         said = run([*args, base, commit], dirs=limited(dirs), timeout=LOOK, most=MOST).out
     except TooMuchSaid:

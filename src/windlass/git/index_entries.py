@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
     from windlass.git.environment import Dirs
 
+EMPTY_TREE = {
+    40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+}
+"""The tree without files, which every git knows; by the length of ids."""
 LINK = b"120000"
 PLAIN = (b"100644", b"100755")
 _NOTHING = b"000000"
@@ -77,10 +82,13 @@ def read(dirs: Dirs) -> Index:
     return Index(entries, frozenset(left_out))
 
 
-def between(dirs: Dirs, old: str, new: str) -> list[Change]:
-    """Lists the paths that differ between two commits, without names that git refuses to write."""
-    words = ["-r", "--no-renames", "--ignore-submodules=none", "--raw", "-z"]
-    said = run(["diff-tree", *words, old, new, "--"], dirs=dirs, timeout=Patience().left)
+def between(dirs: Dirs, old: str, new: str, *, only: str = "") -> list[Change]:
+    """Lists the paths that differ between two commits, without names that git refuses to write.
+
+    `only` is a pathspec.
+    """
+    words = ["-r", "--no-renames", "--ignore-submodules=none", "--raw", "-z", old, new, "--"]
+    said = run(["diff-tree", *words, *filter(None, [only])], dirs=dirs, timeout=Patience().left)
     fields = said.out.split(b"\0")
     changes = []
     for about, path in zip(fields[::2], fields[1::2], strict=False):

@@ -17,6 +17,7 @@ from windlass.git import (
     branch_uses,
     checkout,
     cloned,
+    merge_attributes,
     path_count,
     registered,
     workspace_state,
@@ -38,7 +39,7 @@ from windlass.git.repository import (
     require,
     set_ref,
 )
-from windlass.git.runner import armed, failed, run
+from windlass.git.runner import failed, run
 
 _MOST_BASES = 16
 _RENAMES = {"merge.renameLimit": "2000"}
@@ -132,9 +133,13 @@ def compared_with(repo: Repository, *, tip: str, target: str) -> str | None:
 
 
 def merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[str]]:
-    """The tree of a merge, and the paths at which it conflicts; makes no commit."""
+    """The tree of a merge, and the paths at which it conflicts; makes no commit.
+
+    As in a checkout of `ours`, the attributes there say how a path is merged.
+    """
     args = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs]
-    said = run(args, dirs=armed(repo.dirs), config=_RENAMES, ok=(0, 1, 128), timeout=LONG)
+    with merge_attributes.seen(repo, ours) as dirs:
+        said = run(args, dirs=dirs, config=_RENAMES, ok=(0, 1, 128), timeout=LONG)
     if said.code == 128 and b"unrelated histories" in said.err:
         raise GitError(
             "the two branches share no history", "was the branch made in another repository?"

@@ -141,10 +141,14 @@ def test_a_session_that_dies_goes_on_in_its_conversation(board: RunGround) -> No
     agent = board.agent("api-1")
     board.workshop.converse(agent, "begin")
     board.workshop.session(agent).end(137)
+    place = board.workspace("api-1")
+    lock = git(place, "rev-parse", "--path-format=absolute", "--git-path", "index.lock").strip()
+    Path(lock).touch()
     board.workshop.state(agent)
     board.settle()
     assert board.task("API-1")["state"] == "begins"
     board.later(5)
+    assert not Path(lock).exists(), "a git that was killed with it keeps the next one out"
     again = board.agent("api-1")
     assert (again.session, again.conversation) == (2, agent.conversation)
     board.commit(again, {"more.py": "more = 1\n"})
@@ -229,10 +233,14 @@ def test_a_commit_of_what_a_step_left_holds_up_nobody_who_ends_its_agent(
 
 
 def test_what_a_step_leaves_is_committed_where_the_pipeline_says_so(board: RunGround) -> None:
-    """With the step's name."""
+    """With the step's name; also where a git was killed there that had locked everything."""
     board.pipeline([{"id": "execution", "agent": "worker", "commit_after": True}])
     board.run()
-    (board.workspace("api-1") / "more.py").write_text("more = 1\n")
+    place = board.workspace("api-1")
+    (place / "more.py").write_text("more = 1\n")
+    for name in ("index.lock", "HEAD.lock", "refs/heads/agent/api-1.lock"):
+        lock = git(place, "rev-parse", "--path-format=absolute", "--git-path", name)
+        Path(lock.strip()).touch()
     board.speak("api-1", PASSED)
     assert board.task("API-1")["state"] == "landed"
     assert "API-1: execution" in git(board.root, "log", "--format=%s", "main")
@@ -471,7 +479,8 @@ def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
     (waits,) = (event for event in told if event["kind"] == "run.waits")
     assert (waits["task"], waits["question"]) == ("API-1", "Which colour?")
     board.later(4000)
-    assert board.task("API-1")["state"] == "works"
+    task = board.task("API-1")
+    assert (task["state"], task["why"]) == ("waits", "asks you: Which colour?")
     inbox = board.workshop.ask("inbox", agent="api-1", all=True)
     assert not any("<result>" in message["text"] for message in inbox)
     board.workshop.ask("answer", question="api-1", text="blue")

@@ -9,7 +9,7 @@ from tests.daemon.runs.run_ground import RunGround
 from tests.daemon.runs.test_runs import PASSED
 from tests.support.workshop import git
 
-from windlass.core.errors import Conflict, NotFound, UserError
+from windlass.core.errors import ConfigError, Conflict, NotFound, UserError
 from windlass.store import jobs as rows
 
 
@@ -90,6 +90,20 @@ def test_without_a_board_at_work_nothing_is_paused(board: RunGround) -> None:
     board.workshop.ask("task", task="API-1")
     with pytest.raises(Conflict, match="no board"):
         board.workshop.ask("run.pause", paused=True)
+
+
+def test_nothing_begins_where_no_session_could_be_started(
+    board: RunGround, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is said at once, and not by every task that fails of it."""
+
+    def lacks() -> None:
+        raise ConfigError("tmux is not installed", "install it")
+
+    monkeypatch.setattr(board.workshop.context.sessions.terminal, "require_version", lacks)
+    with pytest.raises(ConfigError, match="tmux is not installed"):
+        board.run()
+    assert board.markers() == {"API-1": " ", "API-2": " "}
 
 
 def test_what_a_failed_submission_had_proposed_does_not_land(board: RunGround) -> None:

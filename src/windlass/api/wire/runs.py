@@ -57,6 +57,15 @@ class VisitView(TypedDict):
     notional_usd: float
 
 
+class VerdictView(TypedDict):
+    """What was decided about a run that had stopped without a result."""
+
+    answer: str
+    why: str
+    stopped: str
+    at: float
+
+
 class TaskRunView(TypedDict):
     """The newest run of a task."""
 
@@ -71,6 +80,7 @@ class TaskRunView(TypedDict):
     step: str
     visit: int
     visits: list[VisitView]
+    verdicts: list[VerdictView]
     change: str
     commit: str
     attempts: int
@@ -96,6 +106,8 @@ class RunsReply(TypedDict):
     postponed: dict[str, str]
     """Why each task waits for which a worker is free."""
     blocked: list[str]
+    left: int
+    """Tasks that are still to be begun."""
     tasks: list[TaskRunView]
     at: int
     """The event up to which this tells everything."""

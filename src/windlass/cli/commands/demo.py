@@ -1,10 +1,10 @@
 """Shows the main job on a scratch repository: no model, no account, nothing of yours touched.
 
-Four agents work on a small Python package whose main is behind a gate. What they have is merged,
-tested as merged, and lands when that is green. One breaks a test: its change comes back to it, and
-lands once it is mended. Two edit the same place: one of them merges main and tries again. The
-daemon is killed with -9 while the gate runs. At the end every commit of main is tested once more.
-Nothing stays running.
+A small Python package has a board of eight tasks, and its main is behind a gate. `wl run` works the
+board off with four agents: a review wants a test, an agent asks, one task cannot be done. What is
+done is merged, tested as merged, and lands when that is green: one change breaks a test, two edit
+the same place, and these come back and are mended. The daemon is killed with -9 while the gate
+runs. At the end every commit of main is tested once more. Nothing stays running or lying about.
 """
 
 from __future__ import annotations
@@ -19,23 +19,28 @@ import sys
 import tempfile
 import time
 from argparse import ArgumentParser
-from functools import partial
 from typing import Any, NoReturn
 
 from windlass.api import daemon_start, places
-from windlass.cli import gate_run
+from windlass.cli import board_view, gate_run, run_progress
 from windlass.cli.call import Call
 from windlass.cli.demo import project, proof
-from windlass.cli.demo.progress import Progress
+from windlass.cli.demo.person import Person, say
 from windlass.core.errors import Internal, Unavailable
 from windlass.core.leaks import without_leaks
+from windlass.project import boards
 
-EXAMPLES = ("wl demo", "wl demo --clean")
+EXAMPLES = ("wl demo", "wl demo --keep")
+_WORKERS = 4
+_PATIENCE = 240
+"""Seconds; a few times as many as it takes."""
+_FAILS = "CHART-1"
+"""The task that cannot be done."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Takes whether to remove the scratch folder afterwards."""
-    parser.add_argument("--clean", action="store_true", help="remove the scratch folder afterwards")
+    """Takes whether to leave the scratch folder afterwards."""
+    parser.add_argument("--keep", action="store_true", help="leave it, to look around afterwards")
 
 
 def run(call: Call) -> int:
@@ -51,13 +56,15 @@ def run(call: Call) -> int:
     try:
         facts = _play(call, folder, repo)
     except BaseException:
+        signal.alarm(0)
         with contextlib.suppress(Exception):  # what went wrong first is what is told
             _leave(call)
         raise
     _leave(call)
     facts |= {"seconds": round(time.monotonic() - began, 1), "folder": folder}
     _sum_up(call, facts, repo)
-    if call.args.clean:
+    if not call.args.keep:
+        os.chdir(os.path.dirname(folder))
         shutil.rmtree(folder, ignore_errors=True)
     return 0
 
@@ -65,6 +72,10 @@ def run(call: Call) -> int:
 def _unwind(number: int, _: object) -> NoReturn:
     """A signal ends the demo the way a failure does: by leaving nothing running."""
     raise SystemExit(128 + number)
+
+
+def _too_late(*_: object) -> NoReturn:
+    raise Unavailable(f"the board is not worked off after {_PATIENCE} s", "is the machine busy?")
 
 
 def _forget_the_caller(folder: str) -> None:
@@ -77,23 +88,27 @@ def _forget_the_caller(folder: str) -> None:
 
 
 def _play(call: Call, folder: str, repo: str) -> dict[str, Any]:
-    _say(call, f"a small Python package; main is behind a gate: {project.runner()}")
+    say(call, f"a small Python package with a board of tasks; its gate: {project.runner()}")
     call.ask("init")
-    call.ask("config.set", config_key="landing.review", value="none", user=True)
     call.ask("config.add", config_key="box.toolchains", value=project.packages(folder), user=True)
-    watching = Progress(call, partial(project.whose, repo))
     _prove_main(call)
-    _say(call, "four agents at once; stand-ins play them by scripts: no model, no account")
-    for name, goal in project.GOALS.items():
-        script = os.path.join(project.DATA, f"{name}.json")
-        call.ask("spawn", goal=goal, name=name, driver="standin", script=script, land=True)
-    watching.until_gate_runs()
-    killed = _kill_daemon(call)
-    watching.until_landed(list(project.GOALS))
-    _say(call, "all four have landed. Each commit of main is tested once more, in a plain clone")
-    commits = proof.prove(call, repo, folder)
-    _check(commits)
-    return {"commits": commits, "killed": killed}
+    if not call.json:
+        board_view.say_tasks(call, boards.read(None).board)
+    say(call, f"wl run: {_WORKERS} agents at once, played by scripts: no model, no account")
+    person, before = Person(call), call.ask("runs")["at"]
+    call.ask("run", driver="standin", workers=_WORKERS)
+    signal.signal(signal.SIGALRM, _too_late)
+    signal.alarm(_PATIENCE)
+    seen = run_progress.follow(call, {**call.ask("runs", after=before), "at": before}, person.hear)
+    signal.alarm(0)
+    _check(seen, person)
+    if not call.json:
+        run_progress.table(call, seen)
+    say(call, "each commit of main is tested once more, in a plain clone")
+    tasks = {task["task"]: task for task in seen["tasks"]}
+    commits = proof.prove(call, repo, folder, tasks)
+    outcomes = {name: task["state"] for name, task in tasks.items()}
+    return {"tasks": outcomes, "commits": commits, "killed": person.killed}
 
 
 def _prove_main(call: Call) -> None:
@@ -108,26 +123,18 @@ def _prove_main(call: Call) -> None:
         )
 
 
-def _kill_daemon(call: Call) -> int:
-    """Kills it in the middle of the gate, as the machine itself might; the next one goes on."""
-    pid = _daemon_pid()
-    _say(call, f"kill -9 on the daemon (process {pid}) while the gate runs")
-    os.kill(pid, signal.SIGKILL)
-    call.ask("whoami")
-    _say(call, f"another daemon (process {_daemon_pid()}) goes on where that one was")
-    return pid
-
-
-def _daemon_pid() -> int:
-    return int((daemon_start.running() or {})["pid"])
-
-
-def _check(commits: list[dict[str, Any]]) -> None:
+def _check(seen: dict[str, Any], person: Person) -> None:
     """What the demo is for has happened, or it fails."""
-    back = [why for commit in commits for c in commit["changes"] for why in c["came_back"]]
-    agents = sorted(c["agent"] for commit in commits for c in commit["changes"])
-    if agents != sorted(project.GOALS) or len(back) != 2:
-        raise Internal("main does not hold what the demo is to show", f"{agents} {back}")
+    wrong = {
+        task["task"]: f"{task['state']} {task['why']}"
+        for task in seen["tasks"]
+        if task["state"] != ("failed" if task["task"] == _FAILS else "landed")
+    }
+    told = (len(person.came_back), person.answered, bool(person.killed))
+    if wrong or seen["blocked"] or seen["problem"] or told != (2, 1, True):
+        raise Internal(
+            "the demo went otherwise than it should", f"{wrong} {told} {person.came_back}"
+        )
 
 
 def _leave(call: Call) -> None:
@@ -142,21 +149,21 @@ def _leave(call: Call) -> None:
         shutil.rmtree(places.runtime(), ignore_errors=True)
 
 
-def _say(call: Call, text: str) -> None:
-    call.tell(call.paint(f"\n{text}", "bold"))
-
-
 def _sum_up(call: Call, facts: dict[str, Any], repo: str) -> None:
     call.data(facts)
     call.say()
     proof.show(call, facts["commits"])
     call.say()
-    call.say(f"done in {facts['seconds']} s: every commit that main ever was at is green.")
-    if not call.args.clean:
-        call.say("look around, in any shell: what landed, what came back and why, what happened")
-        for words in ("queue --all", "log"):
-            call.say(f"  {_typed(repo, words)}")
-        call.say(f"and to be rid of it: rm -rf {shlex.quote(facts['folder'])}")
+    landed = sum(state == "landed" for state in facts["tasks"].values())
+    call.say(f"done in {facts['seconds']} s: {landed} of {len(facts['tasks'])} tasks have landed,")
+    call.say("and every commit that main ever was at is green.")
+    if not call.args.keep:
+        call.say("wl demo --keep leaves the repository, to look around in it")
+        return
+    call.say("look around, in any shell: the board, why a task failed, what landed and came back")
+    for words in ("board list", f"why {_FAILS}", "log --landed", "queue --all"):
+        call.say(f"  {_typed(repo, words)}")
+    call.say(f"and to be rid of it: rm -rf {shlex.quote(facts['folder'])}")
 
 
 def _typed(repo: str, words: str) -> str:

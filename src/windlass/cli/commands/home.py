@@ -1,4 +1,4 @@
-"""Shows what needs you, and the crew."""
+"""Shows what needs you, the board, and the crew."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import time
 from argparse import ArgumentParser
 from collections.abc import Collection
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windlass.cli import landed, render, unfinished
 from windlass.cli.call import Call
 from windlass.cli.money import usd
 from windlass.core.ages import age
 from windlass.core.printable import printable_line
+from windlass.project import folder
+
+if TYPE_CHECKING:
+    from windlass.cli.board_news import BoardNews
 
 _LONG_SETUP = 120.0
 """Seconds after which an agent that is still being prepared is worth a look."""
@@ -25,7 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(call: Call) -> int:
-    """One static screen: what needs you, the crew as a tree, or how to begin."""
+    """One static screen: what needs you, the board, the crew as a tree, or how to begin."""
     listed = call.ask("agents")
     landing = call.ask("unfinished")
     changes, waiting = landing["changes"], set(landing["waiting"])
@@ -34,12 +38,13 @@ def run(call: Call) -> int:
     proposed |= set(landing["retiring"])
     landed_all = set(landing["done"])
     needed = {agent["uid"]: _need(agent, proposed, landed_all) for agent in listed}
+    board = _board(call)
     if call.json:
         agents = [_with_need(agent, needed[agent["uid"]]) for agent in listed]
-        call.data([*agents, *_changes_with_needs(landing)])
+        call.data([*agents, *_changes_with_needs(landing), *_board_with_needs(board)])
         return 0
     red = _red(landing["target"])
-    if not listed and not changes and red is None:
+    if not listed and not changes and red is None and board is None:
         return _begin(call, landing)
     here = {agent["repo"] for agent in listed}
     left = [intent for intent in unfinished.listed(call) if intent["repo"] in here]
@@ -68,34 +73,64 @@ def run(call: Call) -> int:
     waiting -= {c["id"] for c in changes if red is not None and landed.is_halted(c)}
     needs += [(c["id"], *landed.need(c)) for c in changes if c["id"] in waiting]
     needs += [red] if red is not None else []
-    if needs:
-        call.say(call.paint("needs you", "bold"))
-        for name, text, command in needs:
-            call.say(render.advice(call, f"  {name} {text}", command))
-        if listed:
-            call.say()
+    needs += board.needs if board is not None else []
     moving = [c for c in changes if c["id"] not in waiting and c["state"] != "draft"]
-    if moving:
-        call.say(call.paint("changes", "bold") + f"  {len(moving)} under way   wl queue")
-        for change in moving:
-            call.say(f"  {landed.under_way(call, change)}")
-        if listed:
+    _show(
+        call,
+        _needs_you(call, needs),
+        [board.line] if board is not None else [],
+        _moving(call, moving),
+        _crew(call, listed),
+        [_target(call, landing)],
+        [_today(call)],
+    )
+    return 0
+
+
+def _board(call: Call) -> BoardNews | None:
+    path = os.path.join(folder.find(), "kanban.md")
+    if not os.path.isfile(path):
+        return None
+    from windlass.cli import board_news  # noqa: PLC0415 - most repositories have no board
+
+    return board_news.of(call, path)
+
+
+def _show(call: Call, *sections: list[str]) -> None:
+    """Prints what there is, with a blank line between two sections."""
+    shown = [lines for lines in sections if any(lines)]
+    for number, lines in enumerate(shown):
+        if number:
             call.say()
-    if listed:
-        call.say(
-            call.paint("crew", "bold")
-            + f"  {render.counted(len(listed), 'agent')}, {_confined(listed)}"
-        )
-        for line in render.tree(call, listed, indent="  "):
+        for line in lines:
             call.say(line)
-    if main := _target(call, landing):
-        call.say()
-        call.say(main)
+
+
+def _needs_you(call: Call, needs: list[tuple[str, str, str]]) -> list[str]:
+    head = [call.paint("needs you", "bold")] if needs else []
+    return [
+        *head,
+        *(render.advice(call, f"  {name} {text}", command) for name, text, command in needs),
+    ]
+
+
+def _moving(call: Call, moving: list[dict[str, Any]]) -> list[str]:
+    head = [call.paint("changes", "bold") + f"  {len(moving)} under way   wl queue"]
+    return [*head * bool(moving), *(f"  {landed.under_way(call, change)}" for change in moving)]
+
+
+def _crew(call: Call, listed: list[dict[str, Any]]) -> list[str]:
+    if not listed:
+        return []
+    head = f"  {render.counted(len(listed), 'agent')}, {_confined(listed)}"
+    return [call.paint("crew", "bold") + head, *render.tree(call, listed, indent="  ")]
+
+
+def _today(call: Call) -> str:
     spent = call.ask("costs", since="0s")["total"]
     if spent["usd"] or spent["notional_usd"]:
-        call.say()
-        call.say(call.paint("today", "bold") + f"  {usd(spent)}   wl costs")
-    return 0
+        return call.paint("today", "bold") + f"  {usd(spent)}   wl costs"
+    return ""
 
 
 def _begin(call: Call, landing: dict[str, Any]) -> int:
@@ -171,6 +206,18 @@ def _changes_with_needs(landing: dict[str, Any]) -> list[dict[str, Any]]:
         told = {"text": waits[0], "command": waits[1]} if waits else None
         shown.append({**change, "kind": "change", "needs_you": told})
     return shown
+
+
+def _board_with_needs(board: BoardNews | None) -> list[dict[str, Any]]:
+    """The board as programs get it, and its tasks that have failed."""
+    if board is None:
+        return []
+    told = [{"text": text, "command": command} for _, text, command in board.needs]
+    tasks = [
+        {"kind": "task", "id": name, "needs_you": need}
+        for (name, *_), need in zip(board.needs, told, strict=True)
+    ]
+    return [{"kind": "board", "id": "board", "needs_you": None, **board.data}, *tasks]
 
 
 def _with_need(agent: dict[str, Any], need: tuple[str, str] | None) -> dict[str, Any]:

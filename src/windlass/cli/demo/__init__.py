@@ -1,1 +1,1 @@
-"""What the demo consists of: its project, what it prints while it plays, and its proof."""
+"""What the demo consists of: its project, the person whom it plays, and its proof."""

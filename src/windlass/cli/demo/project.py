@@ -1,4 +1,4 @@
-"""The demo's project: a small Python package with tests, and a gate that needs no network."""
+"""The demo's project: a small Python package with tests, a gate that needs no network, a board."""
 
 from __future__ import annotations
 
@@ -14,23 +14,9 @@ from windlass.core.errors import Unavailable
 from windlass.core.leaks import without_leaks
 
 DATA = os.path.join(str(resources.files("windlass.data")), "demo")
-"""The project's files, and the scripts of its agents."""
+"""The project's files; its board, its pipeline and the scripts of its agents."""
 PACKAGES = ".packages"
 """Where the gate's setup puts pytest, in a tree."""
-GOALS = {
-    "heron": "add compass points",
-    "gull": "show speeds in whole knots",
-    "tern": "add signal flag P",
-    "puffin": "add signal flag Q",
-}
-"""The agents, each with a script of its name, and what they are told to do."""
-_TOUCHED = {
-    "heron": "sailing/compass.py",
-    "gull": "sailing/speed.py",
-    "tern": "tests/test_flag_p.py",
-    "puffin": "tests/test_flag_q.py",
-}
-"""What only one of them touches."""
 _WITH_PYTEST = """\
 [gate]
 setup = 'cp -Rp "{packages}" {place}'
@@ -54,22 +40,15 @@ def make(folder: str) -> str:
     shutil.copytree(
         os.path.join(DATA, "project"), repo, ignore=shutil.ignore_patterns("__pycache__")
     )
-    os.mkdir(os.path.join(repo, ".windlass"))
+    shutil.copytree(os.path.join(DATA, "windlass"), os.path.join(repo, ".windlass"))
     with open(os.path.join(repo, ".windlass", "config.toml"), "w") as file:
         file.write(_gate(folder))
     with open(os.path.join(repo, ".gitignore"), "w") as file:
         file.write(f"__pycache__/\n{PACKAGES}/\n")
     git("init", "-q", "-b", "main", cwd=repo)
     git("add", ".", cwd=repo)
-    git("commit", "-q", "-m", "a small package with tests", cwd=repo)
+    git("commit", "-q", "-m", "a small package with tests, and a board", cwd=repo)
     return repo
-
-
-def whose(repo: str, tree: str) -> list[str]:
-    """Whose work is in a tree."""
-    (first,) = git("rev-list", "--max-parents=0", "main", cwd=repo).split()
-    touched = git("diff", "--name-only", first, tree, cwd=repo).splitlines()
-    return [name for name, path in _TOUCHED.items() if path in touched]
 
 
 def packages(folder: str) -> str:

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -18,15 +19,17 @@ from windlass.cli.call import Call
 from windlass.cli.demo import project
 from windlass.core.errors import Internal
 
-_HEAD = ("COMMIT", "CHANGE", "AGENT", "VERDICT", "TESTED AGAIN", "SECONDS", "CAME BACK BEFORE")
+_HEAD = ("COMMIT", "CHANGE", "TASK", "VERDICT", "TESTED AGAIN", "SECONDS", "CAME BACK BEFORE")
 _COUNTED = re.compile(r"(\d+) passed|Ran (\d+) test")
 _AT_ONCE = 4
 _CLONES = "again"
 _BUG = "this is a bug: please report it"
 
 
-def prove(call: Call, repo: str, folder: str) -> list[dict[str, Any]]:
-    """Looks at each first-parent commit of main, the oldest first."""
+def prove(
+    call: Call, repo: str, folder: str, tasks: Mapping[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Looks at each first-parent commit of main, the oldest first; `tasks` are what landed."""
     changes = call.ask("changes", all=True)["changes"]
     gate = call.ask("gate")
     lines = [gate["setup"] or "true", *(check["run"] for check in gate["checks"])]
@@ -40,7 +43,11 @@ def prove(call: Call, repo: str, folder: str) -> list[dict[str, Any]]:
             "commit": commit,
             "verdict": verdict,
             "tests": count,
-            "changes": [_landed(change) for change in changes if change["commit"] == commit],
+            "changes": [
+                _landed(change, tasks[change["task"]])
+                for change in changes
+                if change["commit"] == commit
+            ],
         }
         for commit, verdict, count in zip(commits, known, tests, strict=True)
     ]
@@ -73,14 +80,13 @@ def _tested(repo: str, folder: str, commit: str, lines: list[str]) -> int:
     return int(counted[1] or counted[2])
 
 
-def _landed(change: dict[str, Any]) -> dict[str, Any]:
-    """One change of a commit: whose it is, how long it took, and why it came back."""
+def _landed(change: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
+    """One change of a commit: of which task, how long that took, and why it came back."""
     back = [r["why"] for r in change["revisions"] if r["state"] in ("rejected", "conflict")]
-    proposed = next(r["at"] for r in change["revisions"] if r["state"] == "draft")
     return {
         "change": change["id"],
-        "agent": change["author"],
-        "seconds": round(change["landed_at"] - proposed, 1),
+        "task": change["task"],
+        "seconds": round(change["landed_at"] - task["began_at"], 1),
         "came_back": back,
     }
 
@@ -92,7 +98,7 @@ def show(call: Call, commits: list[dict[str, Any]]) -> None:
         again = f"{render.counted(commit['tests'], 'test')} green"
         told = (commit["verdict"], again)
         for change in commit["changes"]:
-            who = (change["change"], change["agent"])
+            who = (change["change"], change["task"])
             back = "; ".join(change["came_back"]) or "-"
             lines.append((commit["commit"][:8], *who, *told, f"{change['seconds']:.1f}", back))
         if not commit["changes"]:

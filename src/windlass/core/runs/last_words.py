@@ -9,6 +9,7 @@ from windlass.core.pipeline.steps import GIVEN
 
 _RESULT = re.compile(r"<result>\s*([A-Za-z]+)\s*</result>")
 _BEGINS, _ENDS = "<report>", "</report>"
+_LONGEST_REASON = 300
 _DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"
 
 
@@ -33,7 +34,19 @@ def report(said: str) -> str:
     return (_RESULT.sub("", said) if found is None else found).strip()
 
 
+def reason(said: str) -> str:
+    """What the report of a step that ends its run begins with, to be put behind how it ended."""
+    first = report(said).partition("\n")[0]
+    return f": {first[:_LONGEST_REASON]}" if first else ""
+
+
 def is_done(said: str) -> bool:
     """Whether the last line of a message says that nothing is left to do."""
     lines = said.strip().splitlines()
     return bool(lines) and (lines[-1].strip() == _DONE or lines[-1].strip().endswith(_CLAIM))
+
+
+def decision(said: str) -> str:
+    """The first word of a report, as somebody gives it who decides about a run; else nothing."""
+    words = report(said).split(maxsplit=1)
+    return words[0].strip("`*:.,").lower() if words else ""

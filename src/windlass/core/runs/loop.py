@@ -18,7 +18,11 @@ from windlass.core.runs.part import Duty
 Answer: TypeAlias = Literal["CONTINUE", "STOP", "RESTART"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 """What a supervisor may answer."""
-ROLES: dict[Duty, str] = {"summary": "task-summarizer", "supervisor": LOOP_SUPERVISOR}
+ROLES: dict[Duty, str] = {
+    "summary": "task-summarizer",
+    "supervisor": LOOP_SUPERVISOR,
+    "resume": "resume-decide",
+}
 """The roles of those who look."""
 _LARGEST = 8 << 10
 

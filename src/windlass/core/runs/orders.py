@@ -8,8 +8,8 @@ import msgspec
 
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.steps import Step
+from windlass.core.runs import last_words, pauses
 from windlass.core.runs import loop as loops
-from windlass.core.runs import pauses
 from windlass.core.runs.run_state import RunState, Stage
 
 PREPARE, BEGIN, ASK = "run.prepare", "run.begin", "run.ask"
@@ -48,8 +48,7 @@ def order(state: RunState) -> dict[str, Any]:
             known |= {"asks": asks(state)}
         case "iterating":
             known |= _ended(state, commits=_is_looked_at(state))
-            restarts = state.loop.duty == "supervisor" and loops.answer(state.said) == "RESTART"
-            known |= {"back_to": state.loop.start if restarts else ""}
+            known |= {"back_to": _back_to(state)}
         case "closing":
             result = state.result if state.ending is None else ""
             known |= {**_ended(state, commits=_commits(state)), "result": result}
@@ -64,7 +63,17 @@ def asks(state: RunState) -> str:
     """What an agent is asked: to go on, for its result, or for its answer as a supervisor."""
     if state.model_failures:
         return "model"
-    return "answer" if state.loop.duty == "supervisor" else "result"
+    known = {"supervisor": "answer", "resume": "decision"}
+    return known.get(state.loop.duty, "result")
+
+
+def _back_to(state: RunState) -> str:
+    """The commit at which the tree is to be again; nothing where it stays as it is."""
+    if state.loop.duty == "resume":
+        start = state.stop.start if state.stop is not None else ""
+        return start if last_words.decision(state.said) == "restart" else ""
+    restarts = state.loop.duty == "supervisor" and loops.answer(state.said) == "RESTART"
+    return state.loop.start if restarts else ""
 
 
 def _of_step(state: RunState) -> dict[str, Any]:
@@ -91,6 +100,7 @@ def _beginning(state: RunState) -> dict[str, Any]:
         "began_at": state.began_at,
         "change": state.change if state.ticket else "",
         "loop": msgspec.to_builtins(state.loop),
+        "stopped": state.stop.why if state.stop is not None else "",
         "iterations": loops.most(state.role),
         "turns": role.turns,
         "model": role.model,

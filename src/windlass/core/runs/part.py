@@ -6,8 +6,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-Duty: TypeAlias = Literal["work", "summary", "supervisor"]
-"""What a session of a visit is for: the step itself, or a look at an iteration of it."""
+Duty: TypeAlias = Literal["work", "summary", "supervisor", "resume"]
+"""What a session of a visit is for: the step itself, a look at an iteration of it, or a decision
+about one that stopped without a result."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,6 +34,8 @@ class Told(NamedTuple):
     readonly: bool = False
     allowed: Collection[str] = GIVEN
     loop: Loop = Loop()
+    stopped: str = ""
+    """Why the step stopped that is decided about."""
     iterations: int = 1
     """How many a visit has at most."""
 
@@ -62,6 +64,9 @@ def _lead(part: Part, told: Told) -> str:
     match part.duty:
         case "summary":
             return f"You sum up iteration {part.iteration} of {step} of the task below. {own}"
+        case "resume":
+            why = f"It stopped without a result: {told.stopped}"
+            return f"You decide what becomes of {step} of the task below. {own} {why}"
         case "supervisor":
             counted = f"{part.iteration} of at most {told.iterations} iterations"
             return f"You supervise {step} of the task below, after {counted}. {own}"
@@ -78,6 +83,8 @@ def _way_to_end(part: Part, told: Told) -> str:
             "End your last message with the summary between <report> and </report>: what is done,"
             " what was decided, and what is left. The next iteration knows nothing else."
         )
+    if part.duty == "resume":
+        return for_decision()
     if part.duty == "supervisor":
         return f"{_ANSWERS} {for_answer()}"
     if told.loop.is_last:
@@ -121,6 +128,16 @@ def for_answer() -> str:
     return (
         "End your last message with your feedback to the agent between <report> and </report>, and"
         f" after it with your answer: <result>{answers}</result> (one of these words)."
+    )
+
+
+def for_decision() -> str:
+    """How somebody says what becomes of a run that stopped without a result."""
+    return (
+        "End your last message with a report between <report> and </report>, and after it with"
+        " <result>PASS</result>. The report's first word is your decision: `retry` (the step goes"
+        " on with what is there), `restart` (its tree goes back to where it began), `abort` (the"
+        " task has failed) or `defer` (it goes on in half an hour). Then say why."
     )
 
 

@@ -21,7 +21,8 @@ from windlass.core.events import (
 )
 from windlass.core.jobs import Decision, JobKind, News
 from windlass.core.pipeline import engine
-from windlass.core.runs import moves, orders, pauses, turns
+from windlass.core.pipeline.steps import UNKNOWN
+from windlass.core.runs import last_words, moves, orders, pauses, resume, turns
 from windlass.core.runs.moves import MOST_FAILURES, changed, do, finish, fresh_visit, go_on, rest
 from windlass.core.runs.run_state import Ending, Outcome, RunState, Stage, Visit, subjects
 
@@ -145,11 +146,16 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
         iterations=state.loop.iteration,
         exhausted=is_exhausted,
     )
+    before, start, said = state.place, state.loop.start, state.said
     place = engine.advance(state.pipeline, state.place, state.result)
     state = fresh_visit(changed(state, visits=(*state.visits, visit), place=place), news.at)
     if place.outcome == "abort":
         used_up = f"{visit.label} used up its {visit.iterations} iterations without a result; "
         why = used_up * is_exhausted + place.reason
+        if visit.result == UNKNOWN:
+            stopped = changed(state, place=before, session=0)
+            return resume.stopped(stopped, why, news.at, start=start)
+        why += last_words.reason(said)
         return finish(changed(state, session=0), Ending(outcome="failed", why=why))
     if place.outcome == "success":
         return do(changed(state, stage="submitting"))

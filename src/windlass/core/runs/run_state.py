@@ -63,6 +63,22 @@ class Heard(msgspec.Struct, frozen=True, kw_only=True):
     said: str = ""
 
 
+class Stop(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a visit stopped without a result, and where the branch was when it began."""
+
+    why: str
+    start: str = ""
+
+
+class Verdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided about a run that stopped without a result."""
+
+    answer: Literal["retry", "restart", "abort", "defer"]
+    why: str
+    stopped: str
+    at: float
+
+
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ends, decided before that is told."""
 
@@ -81,6 +97,12 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """What its roles say about steps, as that was when it began."""
     at_steps: dict[str, StepRole] = {}
     """The same for steps of which their pipeline says more, by the step's id."""
+    decides: bool = False
+    """Whether a role of the repository's own says what becomes of it where it stops."""
+    stop: Stop | None = None
+    """What that is asked about."""
+    verdicts: tuple[Verdict, ...] = ()
+    """What that has said so far."""
     sums_up: bool = False
     """Whether iterations are summed up by a role of the repository's own."""
     driver: str = ""

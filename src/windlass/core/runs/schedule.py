@@ -55,6 +55,8 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     overrides: Overrides = {}
     """What the environment of whoever began it says of roles."""
     waits: dict[str, int] = {}
+    left: int = 0
+    """Tasks that the last round has not begun: they wait for a worker, or for other tasks."""
     paused: bool = False
     at_work: bool = False
     again: bool = False
@@ -141,6 +143,8 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
     result = news.data["result"]
     failures = state.failures + 1 if result.get("is_broken") else 0
     state = _with(state, waits=result["waits"], problem=result["problem"], failures=failures)
+    if not failures:
+        state = _with(state, left=result["waiting"] + len(result["blocked"]))
     state = _with(state, held=result["held"], postponed=_postponed(state, result, news.at))
     missing = {name: state.missing.get(name, news.at) for name in result.get("missing", ())}
     state = _with(state, missing=missing, edited=result.get("edited", {}))

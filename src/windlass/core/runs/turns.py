@@ -10,7 +10,7 @@ from windlass.core import jobs
 from windlass.core.jobs import Decision, News
 from windlass.core.pipeline.steps import PASS, UNKNOWN
 from windlass.core.pricing import OF_RUN, OF_STEP
-from windlass.core.runs import backend, checklist, last_words, pauses
+from windlass.core.runs import backend, checklist, last_words, pauses, resume
 from windlass.core.runs import loop as loops
 from windlass.core.runs.moves import (
     MOST_FAILURES,
@@ -90,6 +90,13 @@ def looked(state: RunState, result: dict[str, Any], news: News) -> Decision:
         state = changed(state, rested=False, until=news.at + state.role.timeout)
         return _working(state, news.at)
     said = f"It took longer than {state.role.timeout} s, and was ended.\n{state.said}"
+    return _cut_off(state, said)
+
+
+def _cut_off(state: RunState, said: str) -> Decision:
+    """Ends a visit that has used up what it may; who decides about one has decided nothing."""
+    if state.loop.duty == resume.DUTY:
+        return do(changed(state, stage="iterating", said=""))
     return do(changed(state, stage="closing", result=UNKNOWN, said=said))
 
 
@@ -147,8 +154,7 @@ def _judge_heard(state: RunState, heard: Heard, at: float) -> Decision:
     if heard.what == "failed turn":
         return _model_failed(state, at, heard.said)
     if heard.what == "step budget":
-        said = f"It was ended: {heard.said}\n{state.said}"
-        return do(changed(state, stage="closing", result=UNKNOWN, said=said))
+        return _cut_off(state, f"It was ended: {heard.said}\n{state.said}")
     if heard.what == "run budget":
         return finish(state, Ending(outcome="failed", why=heard.said))
     state = changed(state, said=heard.said, deaths=0, model_failures=0, outage="")
@@ -165,7 +171,7 @@ def _model_failed(state: RunState, at: float, said: str) -> Decision:
     state = changed(state, stage="asking", model_failures=state.model_failures + 1)
     if state.model_failures >= MOST_FAILURES:
         why = f"the model could not be asked {state.model_failures} times: {said}"
-        return finish(state, state.ending or Ending(outcome="failed", why=why))
+        return resume.stopped(state, why, at)
     pause = jobs.backoff(state.model_failures, first=_MODEL_PAUSE)
     return rest(changed(state, wake_at=at + pause))
 
@@ -200,6 +206,7 @@ def is_exhausted(state: RunState) -> bool:
 def _judge_look(state: RunState) -> Decision:
     """Goes on with the loop; a supervisor that gave no answer is asked for it once more."""
     wants = state.loop.duty == "supervisor" and loops.answer(state.said) is None
+    wants = wants or (state.loop.duty == resume.DUTY and resume.answer(state.said) is None)
     return do(changed(state, stage="asking" if wants and not state.asked else "iterating"))
 
 
@@ -207,6 +214,8 @@ def iterated(state: RunState, result: dict[str, Any], news: News) -> Decision:
     """Has the next session of the visit begin; who waits for somebody goes on in the same one."""
     if result.get("waits"):
         return _working(state, news.at)
+    if state.loop.duty == resume.DUTY:
+        return resume.decided(state, news.at)
     loop = loops.after(state.loop, state.role, state.said, sums_up=state.sums_up)
     return go_on(changed(fresh_session(state), loop=loop, stage="beginning"))
 
@@ -216,5 +225,5 @@ def _died(state: RunState, at: float, how: str) -> Decision:
     state = changed(state, stage="beginning", deaths=state.deaths + 1)
     if state.deaths >= MOST_FAILURES:
         why = f"its session ended {state.deaths} times before its turn did: {how}"
-        return finish(changed(state, session=0), state.ending or Ending(outcome="failed", why=why))
+        return resume.stopped(changed(state, session=0), why, at)
     return rest(changed(state, wake_at=at + jobs.backoff(state.deaths)))

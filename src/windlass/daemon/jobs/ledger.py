@@ -156,15 +156,15 @@ class Jobs:
 
     def wake(self, job_id: JobId) -> None:
         """Tells a job that the moment came that it waited for."""
+        self._context.store.write(partial(self.hasten, job_id=job_id))
 
-        def change(writing: Writing) -> None:
-            job = rows.find(writing.connection, job_id)
-            if job is None or job.status != "open" or job.wake_at is None:
-                return
-            if rows.change(writing, job, wake_at=None):
-                writing.emit(JobWoken(job=job.id), repo=job.repo, subject=core.subject(job.id))
-
-        self._context.store.write(change)
+    def hasten(self, writing: Writing, job_id: JobId) -> None:
+        """Tells a job so in the caller's transaction, whenever that moment would be."""
+        job = rows.find(writing.connection, job_id)
+        if job is None or job.status != "open" or job.wake_at is None:
+            return
+        if rows.change(writing, job, wake_at=None):
+            writing.emit(JobWoken(job=job.id), repo=job.repo, subject=core.subject(job.id))
 
     @property
     def _host(self) -> str:

@@ -234,6 +234,7 @@ def _run(
         roles=roles.roles,
         at_steps=roles.at_steps,
         sums_up=roles.sums_up,
+        decides=roles.decides,
         place=engine.start(found, frozenset(state.enabled)),
         driver=state.driver,
         mode=state.mode,

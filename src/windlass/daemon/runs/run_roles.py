@@ -23,6 +23,8 @@ class RunRoles(NamedTuple):
     """Those of steps of which the pipeline itself says more, by the step's id."""
     sums_up: bool
     """Whether the repository has a role of its own that sums up iterations."""
+    decides: bool
+    """And one that says what becomes of a run that stopped without a result."""
 
     @property
     def any_live(self) -> bool:
@@ -49,4 +51,5 @@ def of_run(
         name: step_roles.find(name, place, overrides.applied(config, name, limits))
         for name in wanted & known
     }
-    return RunRoles(roles, at_steps, step_roles.is_own(ROLES["summary"], place))
+    sums_up, decides = (step_roles.is_own(ROLES[duty], place) for duty in ("summary", "resume"))
+    return RunRoles(roles, at_steps, sums_up, decides)

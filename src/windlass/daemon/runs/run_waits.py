@@ -8,8 +8,9 @@ import sqlalchemy as sa
 
 from windlass.core import reasons, states
 from windlass.core.ids import Uid
+from windlass.core.states import State
 from windlass.daemon.runs.standstill import RESTS
-from windlass.store import rows
+from windlass.store import mailbox, rows
 
 
 def of_agents(connection: sa.Connection, agents: Collection[Uid], *, now: float) -> dict[Uid, str]:
@@ -17,7 +18,12 @@ def of_agents(connection: sa.Connection, agents: Collection[Uid], *, now: float)
     found: dict[Uid, str] = {}
     for uid in agents:
         agent = rows.agent(connection, uid)
-        if agent is None or agent.ended_at is not None or agent.state not in RESTS:
+        if agent is None or agent.ended_at is not None:
+            continue
+        asked = mailbox.questions(connection, repo=agent.repo, sender=uid)
+        if asked and agent.state is State.WAITING:
+            found[uid] = f"asks you: {asked[-1].body}"
+        if agent.state not in RESTS:
             continue
         winner = states.fold(rows.observations(connection, uid), now=now).winner
         why = reasons.sentence(winner.reason) if winner is not None else ""

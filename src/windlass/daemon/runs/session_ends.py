@@ -5,35 +5,25 @@ One that only looked leaves tree and branch as it found them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from shlex import quote
 from typing import Any
 
 from windlass.core.crew import Agent
 from windlass.core.events import StepEnded, StepIterated
 from windlass.core.ids import RepoId, Uid
-from windlass.core.runs import last_words, orders
+from windlass.core.runs import last_words, orders, resume
 from windlass.core.runs import loop as loops
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.agents.session_life import SessionLife
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import project_commands, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.runs import records, standstill, taken_back
+from windlass.daemon.runs import own_git, records, standstill, taken_back
 from windlass.daemon.runs.steps import run_of
 from windlass.store import rows
 from windlass.store.store import Writing
-
-_COMMIT = (
-    "git add -A -- . {but} && {{ git diff --cached --quiet || {{ set --;"
-    " git var GIT_AUTHOR_IDENT >/dev/null 2>&1 ||"
-    " set -- -c user.name={agent} -c user.email={agent}@windlass.invalid;"
-    " git \"$@\" -c commit.gpgsign=false commit -q --no-verify -m '{message}'; }}; }}"
-)
-"""Commits what is there, if anything; where nobody has an identity, as the agent."""
-_COMMITS_WITHIN = 120.0
 
 
 class SessionEnds:
@@ -101,19 +91,9 @@ class SessionEnds:
             taken_back.take_back(work, self._fetcher, agent, session.part.tip, how=how)
 
     def _commit(self, work: RunningIntent) -> None:
-        """Commits what the session left, in the agent's own place and with what it may reach.
-
-        What the setup left is no work of the session's, a repository inside would be a mere link,
-        and a merge or a rebase that is half done would be committed with its conflicts.
-        """
+        """Commits what the session left, in the agent's own place and with what it may reach."""
         agent, data = self._live(work), work.data
-        left = setup_files.work_status(self._context, agent)
-        if left.operation is not None or left.conflicted:
-            return
-        but = (f":(exclude,top,literal){name}" for name in (*left.setup, *left.nested))
-        about = f"{data['task']}: {data['label']}"
-        line = _COMMIT.format(agent=agent.id, message=about, but=" ".join(map(quote, but)))
-        project_commands.run(work, agent, "commit", line, _COMMITS_WITHIN)
+        own_git.commit(work, agent, f"{data['task']}: {data['label']}")
         self._fetcher.fetch(agent)
 
     def _keep_iteration(self, work: RunningIntent) -> None:
@@ -121,7 +101,11 @@ class SessionEnds:
         data, run = work.data, run_of(work)
         about = {name: data[name] for name in ("iteration", "duty", "said")}
         records.keep_iteration(self._context, run, _visit(data), **about)
-        answer = (loops.answer(data["said"]) or "") if data["duty"] == "supervisor" else ""
+        answers: dict[str, Callable[[str], str | None]] = {
+            "supervisor": loops.answer,
+            resume.DUTY: resume.answer,
+        }
+        answer = answers[data["duty"]](data["said"]) if data["duty"] in answers else ""
         told = StepIterated(
             task=data["task"],
             run=run,
@@ -129,7 +113,7 @@ class SessionEnds:
             visit=data["visit"],
             iteration=data["iteration"],
             duty=data["duty"],
-            answer=answer,
+            answer=answer or "",
         )
         repo = RepoId(work.intent.repo)
         work.with_next_record(lambda w: w.emit(told, repo=repo, agent=Uid(data["uid"])))

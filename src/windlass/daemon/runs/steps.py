@@ -42,7 +42,15 @@ from windlass.daemon.landing import tickets
 from windlass.daemon.launch import clones
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.mail import from_windlass
-from windlass.daemon.runs import markers, permissions, records, standstill, step_roles, taken_back
+from windlass.daemon.runs import (
+    markers,
+    own_git,
+    permissions,
+    records,
+    standstill,
+    step_roles,
+    taken_back,
+)
 from windlass.daemon.runs.permissions import Permissions, may
 from windlass.git import workspaces
 from windlass.project import folder
@@ -53,7 +61,7 @@ from windlass.store.store import Writing
 
 Wake = Callable[[Uid, str], None]
 """Goes on with an agent whose session has ended, once under a key."""
-_UNSAID = {"began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
+_UNSAID = {"stopped": "", "began_at": 0.0, "loop": {}, "iterations": 1, "turns": 0, "model": ""}
 """What an effect does not say that an older release has decided on."""
 _LARGEST_PLAN = 256 << 10
 
@@ -187,6 +195,7 @@ class RunSteps:
             readonly=data["readonly"],
             allowed=data["results"],
             loop=loop,
+            stopped=data["stopped"],
             iterations=data["iterations"],
         )
         columns = step_roles.columns(
@@ -221,6 +230,8 @@ class RunSteps:
         if data["rests"]:
             return
         clones.make_workspace(self._context, agent, workspaces.ensure)
+        if data["again"]:
+            own_git.unlock(work, agent)
         try:
             self._life.start(agent)
         except Exception as error:
@@ -243,6 +254,7 @@ class RunSteps:
         texts = {
             "model": prompts.AFTER_FAILURE,
             "result": prompts.once_more(allowed),
+            "decision": f"Your last message had no decision. {prompts.for_decision()}",
             "answer": f"Your last message had no answer that counts here. {prompts.for_answer()}",
         }
         text = texts.get(work.data["asks"], texts["result"])

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from shlex import quote
-
 import msgspec
 
 from windlass.core.crew import Agent
+from windlass.core.errors import Conflict
 from windlass.core.events import AgentSalvaged
 from windlass.daemon.agents import ending_settings
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.launch import boxes, homecomings, project_commands, setup_files
+from windlass.daemon.launch import boxes, homecomings, setup_files
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
+from windlass.daemon.runs import own_git
 from windlass.git import repository, salvage
-
-_RESET = (
-    "git rebase --quit 2>/dev/null; git am --quit 2>/dev/null;"
-    " git checkout -q -f -B {branch} {tip} && git reset -q --hard {tip}"
-    " && git clean -q -f -f -d {kept}"
-)
-"""Whatever is half done, and wherever HEAD is; what the setup left stays."""
-_WITHIN = 120.0
 
 
 def tip(context: Context, fetcher: CommitFetcher, agent: Agent) -> str:
@@ -39,19 +30,17 @@ def take_back(
     """Has tree and branch be as they were; what came since goes to the trash first."""
     context = work.context
     left = setup_files.work_status(context, agent)
-    at_home = left.head == before and left.branch == agent.branch
-    if left.clean and at_home and tip(context, fetcher, agent) == before:
+    dirty = (*left.staged, *left.unstaged, *left.untracked, *left.conflicted, *left.nested)
+    is_there = left.branch == agent.branch and not left.operation
+    if is_there and not dirty and tip(context, fetcher, agent) == before:
         return
     _keep(work, agent, how)
-    kept = " ".join(f"-e {quote(_pattern(name))}" for name in left.setup)
-    line = _RESET.format(branch=quote(agent.branch or ""), tip=before, kept=kept)
-    project_commands.run(work, agent, "commit", line, _WITHIN)
-    fetcher.fetch(agent)
-
-
-def _pattern(name: str) -> str:
-    """A path as a pattern that finds it alone."""
-    return "/" + re.sub(r"([\\*?\[ ])", r"\\\1", name)
+    own_git.reset(work, agent, before, kept=left.setup)
+    if (now := tip(context, fetcher, agent)) != before:
+        raise Conflict(
+            f"the branch of {agent.id} is at {now[:12]}, and was at {before[:12]} before that step",
+            f"its work is in the trash; look: wl diff {agent.id}",
+        )
 
 
 def _keep(work: RunningIntent, agent: Agent, how: str) -> None:

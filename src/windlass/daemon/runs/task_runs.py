@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from windlass.api.wire.runs import TaskRunView, VisitView
+from windlass.api.wire.runs import TaskRunView, VerdictView, VisitView
 from windlass.core.ids import Uid
 from windlass.core.jobs import Job
-from windlass.core.runs.run_state import RunState, Stage, Visit
+from windlass.core.runs.run_state import RunState, Stage, Verdict, Visit
 from windlass.core.shapes import convert
 from windlass.daemon.runs import run_costs, run_waits
 from windlass.daemon.runs.run_costs import RunCost
@@ -75,6 +75,7 @@ def _task_run(job: Job, known: _Known) -> TaskRunView:
         "step": state.label,
         "visit": state.visit if state.label else 0,
         "visits": [_visit(visit, cost) for visit in state.visits],
+        "verdicts": [_verdict(verdict) for verdict in state.verdicts],
         "change": state.change,
         "commit": str(over.get("commit", "")),
         "attempts": state.attempts,
@@ -82,6 +83,15 @@ def _task_run(job: Job, known: _Known) -> TaskRunView:
         "notional_usd": cost.whole.notional_usd,
         "began_at": job.created_at,
         "ended_at": job.updated_at if is_over else None,
+    }
+
+
+def _verdict(verdict: Verdict) -> VerdictView:
+    return {
+        "answer": verdict.answer,
+        "why": verdict.why,
+        "stopped": verdict.stopped,
+        "at": verdict.at,
     }
 
 

@@ -12,7 +12,7 @@ from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.printable import printable_line
-from windlass.core.runs import checklist, run, schedule, task_copy
+from windlass.core.runs import checklist, resume, run, schedule, task_copy
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.task_copy import TaskCopy
 from windlass.core.shapes import convert
@@ -80,9 +80,17 @@ class Tasks:
         return IntentDraft(repo.id, None, prepare)
 
     def begin_retry(self, caller: Caller, request: TaskRequest) -> IntentDraft:
-        """Refuses a task that is at work, and one that is done."""
+        """Refuses a task that is at work, and one that is done; one that was deferred goes on."""
         repo = self._repo(caller, request)
         name = self._known(repo, request["task"])
+        if (job := self._deferred(repo, name)) is not None:
+            deferred = job.id
+
+            def hasten(writing: Writing) -> dict[str, Any]:
+                self._jobs.hasten(writing, deferred)
+                return {"task": name, "marks": False}
+
+            return IntentDraft(repo.id, None, hasten)
         shown = self._shown(repo, name)
         if shown["run"] is not None and not shown["run"]["is_over"]:
             raise Conflict(f"{name} is at work already", f"see how far: wl show {name}")
@@ -96,6 +104,15 @@ class Tasks:
                 "it begins by itself once they are done",
             )
         return IntentDraft(repo.id, None, lambda _: {"task": name})
+
+    def _deferred(self, repo: Repo, name: str) -> Job | None:
+        """The run of a task that goes on later, because it was decided so."""
+        about = run.subject(name)
+        find = partial(job_rows.about, repo=repo.id, kind="run", subject=about)
+        job = self._context.store.read(find)
+        if job is None:
+            return None
+        return job if resume.is_deferred(convert(job.state, RunState)) else None
 
     def _known(self, repo: Repo, wanted: str) -> str:
         return self._shown(repo, wanted)["task"]

@@ -11,9 +11,11 @@ from windlass.api.verbs import Caller
 from windlass.api.wire.runs import RunsReply, RunsRequest
 from windlass.core.events import (
     BoardHeld,
+    ChangeStopped,
     JobDone,
     RunBegun,
     RunEnded,
+    RunSubmitted,
     RunWaits,
     StepBegun,
     StepEnded,
@@ -24,17 +26,20 @@ from windlass.core.events import (
 )
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
+from windlass.core.landing.changes import ChangeId
 from windlass.core.runs import run, schedule
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.kernel import lookup, waits
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.runs import task_runs
+from windlass.store import changes as change_rows
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
 
 _TOLD = (
-    *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded, RunEnded),
+    *(RunBegun, StepBegun, RunWaits, StepIterated, StepEnded),
+    *(RunSubmitted, ChangeStopped, RunEnded),
     *(TaskEdited, TaskPostponed, BoardHeld, TaskUnmarked),
 )
 _KINDS = frozenset(kind.kind for kind in _TOLD)
@@ -78,6 +83,7 @@ def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
         "held": "",
         "postponed": {},
         "blocked": [],
+        "left": 0,
         "tasks": [],
         "at": at,
         "events": told,
@@ -105,6 +111,7 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None, now: f
         "held": state.held if job.status == "open" else "",
         "postponed": postponed(job),
         "blocked": list((job.result or {}).get("blocked", [])),
+        "left": state.left,
         "tasks": task_runs.shown(connection, list(found.values()), now=now),
         "at": newest,
         "events": told,
@@ -112,12 +119,19 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None, now: f
 
 
 def _events(connection: sa.Connection, repo: RepoId, after: int) -> list[dict[str, Any]]:
-    since = agent_rows.events(connection, after=after, repo=repo)
-    return [
-        {"kind": event.kind, "at": event.at, **event.data}
-        for event in since
-        if event.kind in _KINDS
-    ]
+    """What happened to tasks; a change that came back has the task that it is of."""
+    told = []
+    for event in agent_rows.events(connection, after=after, repo=repo):
+        if event.kind not in _KINDS:
+            continue
+        data = dict(event.data)
+        if event.kind == ChangeStopped.kind:
+            change = change_rows.find(connection, repo=repo, change=ChangeId(data["change"]))
+            if change is None or not change.task:
+                continue
+            data["task"] = change.task
+        told.append({"kind": event.kind, "at": event.at, **data})
+    return told
 
 
 def postponed(schedule: Job) -> dict[str, str]:
