@@ -76,6 +76,12 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """The effect that looks whether the target is green by now; what began earlier says nothing."""
     misses: int = 0
     """How often in a row the remote could not be reached, or nobody told of a stop."""
+    begun: tuple[str, ...] = ()
+    """What was begun since there was news from outside: see `pauses`."""
+    pauses: int = 0
+    """How often in a row it rested since something has entered or left it."""
+    now: float = 0.0
+    """When the news came that it goes by."""
     wake_at: float | None = None
     """When it is asked again, or a checkout is looked at again."""
 

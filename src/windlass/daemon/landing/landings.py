@@ -76,7 +76,7 @@ class Landings:
             work.keep(**{**found, "plan": pushed})
             return
         work.read(partial(set_aside.refuse_move, repo=repo.id, branch=work.data["target"]))
-        target = gates.target(self._context, repo, git)
+        target = gates.target(self._context, repo, git, branch=work.data["target"])
         found |= {"mode": target.mode, "remote": target.remote}
         ref = f"refs/heads/{work.data['target']}"
         if target.mode != "local":
@@ -91,7 +91,7 @@ class Landings:
         if why := gates.unsigned(self._context, repo):
             work.keep(**found | {"in_the_way": dict.fromkeys(tried.group, why)})
             return
-        gate = gates.read(self._context, repo)
+        gate = gates.read(self._context, repo, branch=work.data["target"])
         unproven = gates.unproven(gate)
         work.keep(verdict=unproven or landed.PASSED, method=gate.config.landing.method)
         if edits := guards.unknown_edits(gate, git, made.changes, made.stack):

@@ -155,8 +155,8 @@ class Submissions:
         found = guards.of_revision(self._context, gate, git, head, by=by, since=since)
         if not found.edits or gate.target.mode == "local":
             return found
-        Upstreams(self._context).refresh(gate.repo)
-        now = gates.read(self._context, gate.repo)
+        Upstreams(self._context).refresh(gate.repo, gate.target.branch)
+        now = gates.read(self._context, gate.repo, branch=gate.target.branch)
         return guards.of_revision(self._context, now, git, head, by=by, since=since)
 
     def await_author(self, writing: Writing, author: Agent, target: str) -> None:

@@ -54,12 +54,12 @@ class Tries:
     def _try(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         heads, time = work.data["heads"], int(work.intent.created_at)
-        look = self._upstreams.refresh(repo)
+        look = self._upstreams.refresh(repo, work.data["target"])
         if look.unreachable or look.held:
             self._not_now(work, look)
             return
         self._upstreams.forget_unreachable(repo.id, heads)
-        gate = gates.landing(gates.read(self._context, repo))
+        gate = gates.landing(gates.read(self._context, repo, branch=work.data["target"]))
         if why := gates.unsigned(self._context, repo) or gate_changes.unaccepted(gate):
             self._not_now(work, Look(held=why))
             return

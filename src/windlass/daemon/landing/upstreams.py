@@ -40,10 +40,10 @@ class Upstreams:
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    def refresh(self, repo: Repo) -> Look:
+    def refresh(self, repo: Repo, branch: str) -> Look:
         """Brings the upstream's branch here, where landings go to a remote."""
         git = repos.git(repo)
-        target = gates.target(self._context, repo, git)
+        target = gates.target(self._context, repo, git, branch=branch)
         if target.mode == "local":
             return Look()
         try:
