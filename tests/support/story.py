@@ -1,7 +1,8 @@
 """The story of twelve: a board whose tasks go every way that a task can go, and how it must end.
 
 Tasks wait for others, an audit sends one back, one fails, one asks the person, a supervisor has one
-begin anew, and the gate turns one change back. What each agent does is a script; what became of all is judged from the outside.
+begin anew, and the gate turns one change back. What each agent does is a script; what became of all
+is judged from the outside.
 """
 
 from __future__ import annotations
