@@ -299,8 +299,8 @@ def _task(scope: Scope, proposed: Proposed, said: str) -> str:
     given = proposed.author.task if proposed.author is not None else ""
     if scope.caller is not None and said not in ("", given):
         raise Denied(
-            f"{scope.caller.id} says that this is for {printable_line(said)}: of the tasks of agents"
-            " their runs tell",
+            f"{scope.caller.id} says that this is for {printable_line(said)}, and no agent says"
+            " which task it works on",
             f"leave it out; the person can: wl merge {printable_line(proposed.branch)}"
             f" --task {printable_line(said)}",
         )
