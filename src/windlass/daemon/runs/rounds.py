@@ -222,7 +222,7 @@ def _run(
     name: str, state: ScheduleState, file: BoardFile, config: Config, *, most_attempts: int
 ) -> RunState:
     """The run of a task at its beginning; raises what keeps it from that."""
-    copy = task_copy.of(file.board.by_id[name])
+    copy = task_copy.require_short(task_copy.of(file.board.by_id[name]))
     found = pipelines.chosen(
         name,
         file.folder,
