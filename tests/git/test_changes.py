@@ -172,3 +172,37 @@ def test_a_vanished_clone_differs_by_what_its_branch_has(repo: Repository, tmp_p
         "committed/before": set(),
         "committed/after": {b"committed"},
     }
+
+
+@pytest.mark.parametrize("said", ["*.txt -diff\n", "* binary\n", "*.txt diff=evil\n"])
+def test_no_attribute_hides_what_is_not_committed(repo: Repository, ws: Path, said: str) -> None:
+    """Whoever could choose what is shown as text would choose what a person reads."""
+    git(repo.root, "config", "diff.evil.binary", "true")
+    (ws / ".gitattributes").write_text(said)
+    (ws / "readme.txt").write_text("evil\n")
+    (ws / "new.txt").write_text("new evil\n")
+    assert difference(repo, ws).committed == b""
+    patch = difference(repo, ws).uncommitted
+    assert b"+evil\n" in patch
+    assert b"+new evil\n" in patch
+    assert b"Bin" not in difference(repo, ws, stat=True).uncommitted
+
+
+def test_no_attribute_hides_what_is_committed(repo: Repository, ws: Path) -> None:
+    """Also not one that has landed, and lies in the person's checkout by now."""
+    Path(repo.root, ".gitattributes").write_text("*.txt -diff\n")
+    git(repo.root, "add", ".gitattributes")
+    git(repo.root, "commit", "-q", "-m", "landed")
+    git(ws, "merge", "-q", "main")
+    (ws / "readme.txt").write_text("evil\n")
+    git(ws, "commit", "-q", "-a", "-m", "work")
+    base, tip = git(ws, "rev-parse", "main", "agent/a1").split()
+    assert b"+evil\n" in difference(repo, ws).committed
+    assert b"+evil\n" in changes.between(repo, base=base, tip=tip, stat=False)
+
+
+def test_what_is_no_text_is_not_shown_as_text(repo: Repository, ws: Path) -> None:
+    (ws / ".gitattributes").write_text("* diff\n")
+    (ws / "picture.txt").write_bytes(b"\0\1\2" * 1000)
+    patch = difference(repo, ws).uncommitted
+    assert b"Binary files /dev/null and b/picture.txt differ" in patch

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from tests.git.come_home import fetch
 from tests.git.conftest import git
+from tests.git.differences import shown
 from tests.git.hostile_clones import (
     ATTACKS,
     SECRET,
@@ -78,6 +79,14 @@ def test_a_diff_shows_what_would_be_merged_whatever_object_files_say(
     with pytest.raises(WindlassError):
         fetch(scene.repo, scene.clone)
     assert "code" not in git(scene.repo.root, "ls-tree", "-r", "--name-only", "agent/c1")
+
+
+def test_no_attribute_in_a_clone_hides_what_its_files_say(scene: Scene) -> None:
+    (scene.clone / ".gitattributes").write_text("* -diff\n")
+    (scene.clone / "evil.py").write_text("evil\n")
+    patch = shown(scene.repo, scene.clone, box=scene.reads)
+    assert b"+evil\n" in patch
+    assert b"+work\n" in patch
 
 
 def test_what_cannot_be_read_is_kept_as_raw_bytes_and_listed(scene: Scene) -> None:

@@ -17,11 +17,11 @@ import msgspec
 
 from windlass.git import beneath, index_entries, mirror, path_count, views, workspace_state
 from windlass.git.blobs import Blobs, kinds
-from windlass.git.bounds import Patience
+from windlass.git.bounds import QUICK, Patience
 from windlass.git.environment import Dirs, limited
 from windlass.git.read_budget import ReadingRoom
 from windlass.git.repository import require
-from windlass.git.runner import armed, run, run_both
+from windlass.git.runner import GitResult, armed, run, run_both
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,6 +35,7 @@ _SHOWN = ("-M", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", "-
 _RAW = ("--no-renames", "--raw", "-z")
 _LEFT_OUT = (b"S", b"s")
 """How git marks what a sparse checkout has no file for."""
+_NO_INDEX = "/nonexistent/index"
 _NEW = b"?"
 """How git marks what is not in the index."""
 
@@ -68,7 +69,7 @@ def between(
     path_count.require_few(repo.dirs, tip)
     words = [*_SHOWN, "--stat" if stat else "--patch"]
     paths = [".", *(f":(exclude,literal){path}" for path in without)] if without else []
-    return run(["diff-tree", "-r", *words, base, tip, "--", *paths], dirs=limited(repo.dirs)).out
+    return _compared(limited(repo.dirs), base, tip, words=words, paths=paths).out
 
 
 def touched(repo: Repository, base: str, tip: str) -> list[str]:
@@ -138,15 +139,34 @@ def _parts(
 ) -> Iterator[_Part]:
     path_count.require_few(repo.dirs, tip)
     home = limited(repo.dirs)
-    said = run(["diff-tree", "-r", *words, base, tip, "--"], dirs=home)
+    said = _compared(home, base, tip, words=words)
     yield _Part("committed", said.out, home, [])
     room = ReadingRoom()
     with _staged(repo, path, tip=tip, box=box, room=room) as dirs:
         if dirs is not None:
-            said = run(
-                ["diff-index", "--cached", *words, tip, "--"], dirs=dirs, timeout=Patience().left
-            )
+            # As a tree: git would obey the `.gitattributes` of the index that it compares.
+            made = run(["write-tree", "--missing-ok"], dirs=dirs, timeout=Patience().left)
+            tree = made.out.decode("ascii").strip()
+            said = _compared(dirs, tip, tree, words=words, timeout=Patience().left)
             yield _Part("uncommitted", said.out, dirs, list(map(os.fsdecode, room.unread)))
+
+
+def _compared(
+    dirs: Dirs,
+    before: str,
+    after: str,
+    *,
+    words: Sequence[str],
+    paths: Sequence[str] = (),
+    timeout: float = QUICK,
+) -> GitResult:
+    """Compares two trees, where what a file says decides whether it is text.
+
+    Without files and without an index, git finds no `.gitattributes` that could hide a change.
+    """
+    asked = ["diff-tree", "-r", *words, before, after, "--", *paths]
+    without = msgspec.structs.replace(dirs, work_tree=None, index=_NO_INDEX)
+    return run(asked, dirs=without, timeout=timeout)
 
 
 @contextlib.contextmanager

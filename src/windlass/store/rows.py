@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core import log_kinds
+from windlass.core import log_kinds, shapes
 from windlass.core.crew import Agent
 from windlass.core.ids import RepoId, Uid
 from windlass.core.reasons import Reason, in_short, words
@@ -179,13 +179,21 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
     return records.every(Session, connection, query)
 
 
-def terms(connection: sa.Connection, *, repo: RepoId | None = None) -> list[Session]:
+def sessions_of_all(connection: sa.Connection, *, repo: RepoId | None = None) -> list[Session]:
     """Lists the sessions of all agents of a repository, or of every one."""
     query = sa.select(t.sessions)
     if repo is not None:
         query = query.join(t.agents, t.agents.c.uid == t.sessions.c.agent)
         query = query.where(t.agents.c.repo == repo)
     return records.every(Session, connection, query)
+
+
+def parts(connection: sa.Connection, agents: Iterable[Uid]) -> dict[tuple[Uid, int], Part]:
+    """What of runs the sessions of these agents are for, by agent and number."""
+    c = t.sessions.c
+    query = sa.select(c.agent, c.number, c.part).where(c.agent.in_(list(agents)))
+    found = connection.execute(query)
+    return {(uid, number): shapes.convert(part, Part) for uid, number, part in found if part}
 
 
 def newest_session(connection: sa.Connection, uid: Uid) -> Session | None:

@@ -13,6 +13,7 @@ from windlass.core.landing import job as landing_job
 from windlass.core.landing import request as request_job
 from windlass.core.landing.changes import Change
 from windlass.core.ports import Forge
+from windlass.daemon.kernel import settings
 from windlass.daemon.kernel.requests import IntentVerb
 from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.cancellations import Cancellations
@@ -73,6 +74,10 @@ class LandingGround(GateGround):
         verb = IntentVerb(self.intents, "submit", self.submissions.begin)
         asked: Any = {"cwd": str(self.root), "change": branch, **more}
         return str(verb(PERSON, asked)["change"])
+
+    def configure(self, key: str, value: str) -> None:
+        """Sets a key of the person's own configuration."""
+        settings.put(self.context.folders.home / settings.USER_FILE, key, value)
 
     def judge(self, kind: str, name: str, **more: Any) -> dict[str, Any]:
         """Approves, blocks or drops a change."""

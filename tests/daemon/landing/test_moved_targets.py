@@ -160,3 +160,21 @@ def test_three_checkouts_go_along_or_hold_by_what_is_in_each(
     for place in (ground.root, *places.values()):
         assert (place / "free.py").exists()
     assert (places["untracked"] / "new.py").read_text() == "mine = 1\n"
+
+
+@pytest.mark.parametrize("has_it", [True, False])
+def test_what_waits_lands_on_the_branch_it_was_proposed_for_though_another_is_configured_since(
+    ground: LandingGround, has_it: bool
+) -> None:
+    """What the other branch has says nothing of the one that the change is for, nor its gate."""
+    ground.commit({"one.py": "one = 1\n"}, branch="one")
+    ground.commit({"two.py": "two = 2\n"}, branch="two")
+    ground.git("branch", "develop", "two" if has_it else "main")
+    ground.submit("one")
+    name = ground.submit("two")
+    ground.configure("landing.target", "develop")
+    ground.settle()
+    assert ground.states() == {"one": "landed", "two": "landed"}
+    assert (ground.root / "one.py").exists()
+    assert (ground.root / "two.py").exists()
+    assert ground.change(name)["target"] == "main"

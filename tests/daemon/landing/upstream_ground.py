@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from tests.daemon.landing.landing_ground import LandingGround
 
 from windlass.core.jobs import Job
-from windlass.daemon.kernel import settings
 from windlass.store import jobs as job_rows
 from windlass.store import tables
 
@@ -24,10 +23,6 @@ class UpstreamGround(LandingGround):
         self.git("remote", "add", "origin", str(self.bare))
         self.git("push", "-q", "origin", "main")
         self.configure("landing.mode", mode)
-
-    def configure(self, key: str, value: str) -> None:
-        """Sets a key of the person's own configuration."""
-        settings.put(self.context.folders.home / settings.USER_FILE, key, value)
 
     @property
     def bare(self) -> Path:

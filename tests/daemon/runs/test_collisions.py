@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.daemon.runs.run_ground import RunGround
+from tests.daemon.runs.test_runs import PASSED
 
 from windlass.core.runs import collisions
 
@@ -66,6 +67,24 @@ def test_a_second_try_waits_where_the_first_ones_branch_conflicts(board: RunGrou
     assert board.markers() == {"AA-1": " ", "AA-2": "=", "AA-3": "="}
     waits = board.workshop.ask("task", task="AA-1")["waits"]
     assert waits == "its last try conflicts with AA-2 in same.py"
+
+
+def test_a_change_that_came_back_is_mended_once_who_conflicts_with_it_is_over(
+    board: RunGround,
+) -> None:
+    """It would be mended twice otherwise. The run says what it waits for."""
+    board.board_file.write_text(BOARD.replace("`src/`", "`docs/`"))
+    board.run(workers=2)
+    board.commit(board.agent("aa-2"), {"same.py": "two = 2\n"})
+    red = "def add(a, b):\n    return a - b\n"
+    board.commit(board.agent("aa-1"), {"same.py": "one = 1\n", "calc.py": red})
+    board.speak("aa-1", PASSED)
+    task = board.task("AA-1")
+    assert task["attempts"] == 1
+    assert (task["state"], task["why"]) == ("waits", "conflicts with AA-2 in same.py")
+    board.speak("aa-2", "<result>FAIL</result>")
+    board.later(31)
+    assert board.task("AA-1")["state"] == "works"
 
 
 def test_while_a_budget_is_spent_no_task_is_begun_and_none_fails(board: RunGround) -> None:

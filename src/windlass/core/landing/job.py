@@ -26,7 +26,7 @@ from windlass.core.events import (
 )
 from windlass.core.gate import job as gate_job
 from windlass.core.jobs import Decision, Effect, Job, JobKind, News
-from windlass.core.landing import holds
+from windlass.core.landing import holds, pauses
 from windlass.core.landing import plan as plans
 from windlass.core.landing.changes import SATISFIED
 from windlass.core.landing.plan import TIP, Group, Outcome, Plan
@@ -47,8 +47,6 @@ CANCEL = "landing.cancel"
 RECOVER = "landing.recover"
 """Look whether a target that was not green is by now: then what was held for that goes on."""
 _SLOTS = 1
-_AGAIN = 2.0
-"""Seconds until a checkout in which another git is at work is looked at once more, at first."""
 _PAUSE = 10.0
 _LONGEST_PAUSE = 600.0
 """Seconds until what failed is tried again (a remote is asked): the first ones, and the most."""
@@ -64,7 +62,8 @@ def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
 
 def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in a change, a verdict or the end of an effect, and says what is done next."""
-    decision = _advance(shapes.convert(data, LandingState), news)
+    known = shapes.convert(data, LandingState)
+    decision = _advance(msgspec.structs.replace(known, now=news.at), news)
     state = decision.state
     if not state["red"] or state["busy"] or state["look"] or decision.wake_at is not None:
         return decision
@@ -88,17 +87,17 @@ def _advance(state: LandingState, news: News) -> Decision:
     if news.kind == ChangeLanded.kind:
         return _next(_with_landed(state, {news.data["change"]}))
     if news.kind == jobs.WOKEN:
-        return _looking(msgspec.structs.replace(state, wake_at=None))
+        return _looking(pauses.from_outside(msgspec.structs.replace(state, wake_at=None)))
     if news.kind in (JobDone.kind, JobSetAside.kind) and news.data["what"] == gate_job.KIND.name:
         is_green = (news.data.get("result") or {}).get("outcome") == "passed"
         state = _judged(state, news.data)
         return _looking(state) if is_green else _next(state)
     if news.kind == jobs.EFFECT:
-        return _ended(state, news.data, news.at)
+        return _ended(state, news.data)
     return _decided(state)
 
 
-def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
+def _ended(state: LandingState, effect: dict[str, Any]) -> Decision:
     """Goes on from the effect that is under way; an earlier one may end once more, by hand."""
     if effect["what"] in (PROPOSE, RETIRE, ORPHAN):
         return _decided(state, *told_failure(effect))
@@ -109,9 +108,10 @@ def _ended(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _landed_late(state, result) if effect["what"] == LAND else _decided(state)
     state = msgspec.structs.replace(state, busy="", number=0)
     if result.get("waits"):
-        # Another git is at work in a checkout: it ends, and then it goes on as it is.
-        return _pause(state, at, shortest=_AGAIN, longest=_LOOK_AGAIN)
-    return _ENDS[effect["what"]](state, effect, at)
+        # Another git is at work in a checkout, or a disk is full: then it goes on as it is.
+        state = msgspec.structs.replace(state, ended={}, revised=())
+        return _decided(pauses.resting(state))
+    return _ENDS[effect["what"]](state, effect)
 
 
 def _looking(state: LandingState) -> Decision:
@@ -181,7 +181,8 @@ def _queued(state: LandingState, change: dict[str, Any]) -> LandingState:
     if known is not None and not new.restless:
         queue = tuple(new if w.change == new.change else w for w in state.queue)
     revised = (*state.revised, new.change) if state.busy == TRY else ()
-    return msgspec.structs.replace(state, tries=tries, queue=queue, revised=revised)
+    state = msgspec.structs.replace(state, tries=tries, queue=queue, revised=revised, pauses=0)
+    return pauses.from_outside(state)
 
 
 def _cancelled(state: LandingState, groups: Collection[Group]) -> LandingState:
@@ -201,6 +202,15 @@ def _forgotten(state: LandingState) -> LandingState:
     return msgspec.structs.replace(state, tip="", tries=(), deferred=())
 
 
+def _outrun(state: LandingState, group: Collection[str]) -> LandingState:
+    """Counts that the target has moved on while these were in the gate."""
+    queue = tuple(
+        msgspec.structs.replace(w, moved=w.moved + 1) if w.change in group else w
+        for w in state.queue
+    )
+    return msgspec.structs.replace(state, queue=queue)
+
+
 def _is_running(tried: Try) -> bool:
     return tried.outcome is None and not tried.stale
 
@@ -211,7 +221,8 @@ def _is_tried(tried: Try, change: str) -> bool:
 
 def _without(state: LandingState, gone: set[str]) -> LandingState:
     queue = tuple(waiting for waiting in state.queue if waiting.change not in gone)
-    return msgspec.structs.replace(state, queue=queue, deferred=())
+    rested = state.pauses if len(queue) == len(state.queue) else 0
+    return msgspec.structs.replace(state, queue=queue, deferred=(), pauses=rested)
 
 
 def _with_landed(state: LandingState, landed: set[str]) -> LandingState:
@@ -229,9 +240,10 @@ def _judged(state: LandingState, ended: dict[str, Any]) -> LandingState:
     result = ended.get("result") or {}
     outcome = None if result.get("cancelled") else result.get("outcome", "could-not-run")
     known = {ended["job"]: outcome}
-    tries = _judged_whole(state.tries, known)
+    before, tries = state.tries, _judged_whole(state.tries, known)
     kept = {**state.ended, **known} if state.busy == TRY else {}
-    return _rested(msgspec.structs.replace(state, tries=tries, ended=kept))
+    state = _rested(msgspec.structs.replace(state, tries=tries, ended=kept))
+    return pauses.from_outside(state) if tries != before else state
 
 
 def _rested(state: LandingState) -> LandingState:
@@ -258,7 +270,7 @@ def _judged_whole(tries: Iterable[Try], ended: Mapping[str, Outcome | None]) -> 
     return tuple(found)
 
 
-def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
+def _tried(state: LandingState, effect: dict[str, Any]) -> Decision:
     """A group has its tree, and its run has begun; or some of it cannot be tried at all."""
     ended, was_revised = state.ended, state.revised
     state = msgspec.structs.replace(state, ended={}, revised=())
@@ -266,11 +278,12 @@ def _tried(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         return _hold_all(state, why)
     result = effect["result"]
     if result.get("is_unreachable"):
-        return _pause(state, at)
+        return _pause(state)
     state = msgspec.structs.replace(state, misses=0)
     if why := result.get("held"):
         return _hold_all(state, why)
     if result["tip"] != state.tip:
+        state = _outrun(state, {name for tried in state.tries for name in tried.group})
         state = msgspec.structs.replace(_forgotten(state), tip=result["tip"])
     made = [shapes.convert(tried, Try) for tried in result["tries"]]
     known = {tried.group for tried in made}
@@ -298,14 +311,14 @@ def _has_its_needs(group: Group, queue: Iterable[Waiting]) -> bool:
     return needs.issubset(group)
 
 
-def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
+def _landed(state: LandingState, effect: dict[str, Any]) -> Decision:
     """The branch has moved, or something is in its way, or it is at another commit by now."""
     if why := _failure(effect):
-        return _pause(state, at) if state.pushed is not None else _hold_all(state, why)
+        return _pause(state) if state.pushed is not None else _hold_all(state, why)
     before = msgspec.structs.replace(state, pushed=None)
     result = effect["result"]
     if result.get("unsettled"):
-        return _pause(msgspec.structs.replace(state, pushed=result["unsettled"]), at)
+        return _pause(msgspec.structs.replace(state, pushed=result["unsettled"]))
     state = msgspec.structs.replace(before, misses=0)
     if result.get("requested"):
         return _next(state)
@@ -314,6 +327,7 @@ def _landed(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
         edits = tuple(result.get("edits", ()))
         tries = tuple(_marked(t, marks, edits) if t.group == group else t for t in state.tries)
         return _next(msgspec.structs.replace(state, tries=tries))
+    state = _outrun(state, result["group"] if result.get("moved") else ())
     state = _forgotten(state)
     if result["landed"]:
         return _next(msgspec.structs.replace(state, red=""), *retired(result))
@@ -337,30 +351,25 @@ def told_failure(effect: dict[str, Any]) -> tuple[Effect, ...]:
     return (Effect(TELL, told),) if why else ()
 
 
-def _pause(
-    state: LandingState,
-    at: float,
-    *first: Effect,
-    shortest: float = _PAUSE,
-    longest: float = _LONGEST_PAUSE,
-) -> Decision:
+def _pause(state: LandingState, *first: Effect) -> Decision:
     """Has it tried again after a while, longer each time; other news does it at once."""
-    pause = min(longest, shortest * 2**state.misses)
+    pause = min(_LONGEST_PAUSE, _PAUSE * 2**state.misses)
     misses = min(state.misses + 1, _MOST_MISSES)
-    return _decided(msgspec.structs.replace(state, misses=misses, wake_at=at + pause), *first)
+    wake_at = state.now + pause
+    return _decided(msgspec.structs.replace(state, misses=misses, wake_at=wake_at), *first)
 
 
 def _marked(tried: Try, marks: list[str], edits: tuple[str, ...]) -> Try:
     return msgspec.structs.replace(tried, outcome="marked", marks=tuple(marks), edits=edits)
 
 
-def _stopped(state: LandingState, effect: dict[str, Any], at: float) -> Decision:
+def _stopped(state: LandingState, effect: dict[str, Any]) -> Decision:
     """Who was told why has left already, by the event: one that is revised meanwhile is here.
 
     Where nobody could be told all wait, and it is tried again after a while.
     """
     if _failure(effect):
-        return _pause(state, at, *(told_failure(effect) if not state.misses else ()))
+        return _pause(state, *(told_failure(effect) if not state.misses else ()))
     return _next(msgspec.structs.replace(state, misses=0))
 
 
@@ -384,14 +393,15 @@ def _next(state: LandingState, *first: Effect) -> Decision:
     unwanted = [g for g in decision.cancel if decision.land or not waiting.issuperset(g)]
     state = _cancelled(state, unwanted)
     if decision.land:
-        return _do(state, LAND, tried=_kept_try(state, decision.land))
+        return _do(state, LAND, tried=_kept_try(state, decision.land), tip=state.tip)
     if decision.reject or decision.hold:
         if _red_tip(state) is not None:
             state = msgspec.structs.replace(state, red=state.tip, look=0)
         return _stop(state, _sent_back(state, decision))
     if decision.start:
         groups = [list(group) for group in decision.start]
-        return _do(state, TRY, groups=groups, misses=state.misses)
+        moved = {waiting.change: waiting.moved for waiting in state.queue if waiting.moved}
+        return _do(state, TRY, groups=groups, misses=state.misses, moved=moved)
     return _decided(state)
 
 
@@ -443,6 +453,10 @@ def _hold_all(state: LandingState, why: str) -> Decision:
 
 
 def _do(state: LandingState, what: str, **data: Any) -> Decision:
+    """Begins an effect; the same as before waits for its moment, whatever has become of that."""
+    if pauses.is_again(state, what):
+        return _decided(pauses.resting(state))
+    state = pauses.with_begun(state, what)
     state = msgspec.structs.replace(state, busy=what, number=state.sequence + 1, wake_at=None)
     heads = {waiting.change: waiting.head for waiting in state.queue}
     return _decided(state, Effect(what, {"target": state.target, "heads": heads, **data}))

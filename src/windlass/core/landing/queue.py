@@ -24,6 +24,8 @@ class Waiting(msgspec.Struct, frozen=True):
     """Whether it is tried with no other."""
     restless: bool = False
     """Whether it was revised while it was tried: others do not wait for it any more."""
+    moved: int = 0
+    """How often the target moved while this was in the gate, so that it is proven anew."""
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,8 @@ class Try(msgspec.Struct, frozen=True, kw_only=True):
     """These paths."""
     by_old_gate: bool = False
     """Whether the gate as it was judges it: if that finds it green, so does its own have to."""
+    gate: str = ""
+    """The gate that judges it, in short: what another one finds says nothing of it."""
     stale: bool = False
     """Whether one of the group has another revision by now, so that the outcome says nothing."""
 
@@ -76,6 +80,12 @@ class LandingState(msgspec.Struct, frozen=True, kw_only=True):
     """The effect that looks whether the target is green by now; what began earlier says nothing."""
     misses: int = 0
     """How often in a row the remote could not be reached, or nobody told of a stop."""
+    begun: tuple[str, ...] = ()
+    """What was begun since there was news from outside: see `pauses`."""
+    pauses: int = 0
+    """How often in a row it rested since something has entered or left it."""
+    now: float = 0.0
+    """When the news came that it goes by."""
     wake_at: float | None = None
     """When it is asked again, or a checkout is looked at again."""
 

@@ -71,18 +71,19 @@ class Gate(NamedTuple):
         return self.spec.setup_network and not waits
 
 
-def read(context: Context, repo: Repo) -> Gate:
+def read(context: Context, repo: Repo, *, branch: str = "") -> Gate:
     """Reads the gate of a repository; one without checks has none, see `require`.
 
-    Where that is the gate of a remote's branch which the person's own git has seen elsewhere since,
-    the remote is asked: it may just have been pushed.
+    It is that of a `branch`, where changes are known to land on that one. Where that is the gate of
+    a remote's branch which the person's own git has seen elsewhere since, the remote is asked: it
+    may just have been pushed.
     """
     git = repos.git(repo)
-    gate = _read(context, repo, git)
+    gate = _read(context, repo, git, branch=branch)
     if not gate.spec.checks and _was_seen_elsewhere(git, gate.target):
         with contextlib.suppress(WindlassError):
             remotes.fetch(git, gate.target.remote, gate.target.branch)
-        gate = _read(context, repo, git)
+        gate = _read(context, repo, git, branch=branch)
     return gate
 
 
@@ -93,8 +94,8 @@ def _was_seen_elsewhere(git: Repository, target: Target) -> bool:
     return seen not in (None, target.tip)
 
 
-def _read(context: Context, repo: Repo, git: Repository) -> Gate:
-    found = target(context, repo, git)
+def _read(context: Context, repo: Repo, git: Repository, *, branch: str) -> Gate:
+    found = target(context, repo, git, branch=branch)
     held = gate_trees.read_file(
         git, found.tree, project_file.PROJECT_FILE, most=project_file.LARGEST
     )
@@ -112,10 +113,10 @@ def read_held(context: Context, repo: Repo, found: Target, held: bytes | None) -
     return Gate(repo, found, spec if spec.box else outside, boxed, usable.waiting, outside)
 
 
-def find(context: Context, repo: Repo) -> Gate | None:
+def find(context: Context, repo: Repo, *, branch: str = "") -> Gate | None:
     """The gate of a repository; None where it has none, or what is written of one is wrong."""
     try:
-        gate = read(context, repo)
+        gate = read(context, repo, branch=branch)
     except WindlassError:
         return None
     return gate if gate.spec.checks else None
@@ -162,9 +163,9 @@ def unproven(gate: Gate) -> str:
     return f"unproven: {printable_line(why)}"
 
 
-def lines(context: Context, repo: Repo) -> tuple[str, ...]:
+def lines(context: Context, repo: Repo, *, branch: str = "") -> tuple[str, ...]:
     """The commands of its checks, for whoever is to know what their work is gated by."""
-    gate = find(context, repo)
+    gate = find(context, repo, branch=branch)
     return tuple(check.run for check in gate.spec.checks) if gate is not None else ()
 
 
@@ -206,24 +207,27 @@ def _unpushed(gate: Gate) -> str:
     )
 
 
-def target(context: Context, repo: Repo, git: Repository) -> Target:
-    """The branch that changes land on: configured, else the remote's default, else the usual."""
+def target(context: Context, repo: Repo, git: Repository, *, branch: str = "") -> Target:
+    """The branch that changes land on: configured, else the remote's default, else the usual.
+
+    What waits already lands on the `branch` that it was proposed for, whatever is configured since.
+    """
     landing = settings.usable(context.folders.home, repo.root).config.landing
-    named, mode, remote = landing.target, landing.mode, landing.remote
+    named, mode, remote = branch or landing.target, landing.mode, landing.remote
     lasting = [named] if named else _usual(git)
     head = None if named else repository.head_branch(git)
     wanted = [*lasting, *([head] if head else [])]
     tips = _tips(git, *wanted)
     if mode != "local":
         tips |= _upstream_tips(git, remote, *wanted)
-    branch = next((name for name in wanted if name in tips), wanted[-1])
-    if (tip := tips.get(branch)) is None:
+    name = next((name for name in wanted if name in tips), wanted[-1])
+    if (tip := tips.get(name)) is None:
         raise ConfigError(
-            f"{repo.root} has no branch {branch!r} to land on",
+            f"{repo.root} has no branch {name!r} to land on",
             "name the right one: wl config set landing.target BRANCH",
         )
     tree = gate_trees.tree_of(git, tip)
-    return Target(branch, tip, tree, branch in lasting, mode, remote)
+    return Target(name, tip, tree, name in lasting, mode, remote)
 
 
 def _usual(git: Repository) -> list[str]:

@@ -92,7 +92,8 @@ class Judgements:
 
     def _wider(self, change: Change) -> tuple[Line, ...]:
         """What a change would have the gate reach that the person has not accepted."""
-        gate = gates.read(self._context, repos.by_id(self._context, change.repo))
+        repo = repos.by_id(self._context, change.repo)
+        gate = gates.read(self._context, repo, branch=change.target)
         git = repos.git(gate.repo)
         found = gate_changes.find(self._context, gate, git, gate_trees.tree_of(git, change.head))
         return found.lines if found is not None else ()

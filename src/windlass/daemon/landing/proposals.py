@@ -45,7 +45,7 @@ class Proposals:
         known, author = self._context.store.read(partial(_waiting, uid=Uid(work.data["uid"])))
         if known is None or author is None or author.branch is None or author.run:
             return  # of a run's agent the run says when it has done what it was to do
-        gate = gates.landing(gates.read(self._context, repo))
+        gate = gates.landing(gates.read(self._context, repo, branch=known.target))
         proposed = Proposed(author.branch, author, known)
         change, _ = self._submissions.draft(gate, proposed, by=author)
         if known.state != "draft" and change.head == known.head:

@@ -134,7 +134,8 @@ class PullRequests:
             for change, _ in known
             for commit in repository.commits_between(git, plan.old, change.head, limit=_COMMITS)
         ]
-        checks = gates.lines(self._context, repos.by_id(self._context, repo))
+        known_repo = repos.by_id(self._context, repo)
+        checks = gates.lines(self._context, known_repo, branch=work.data["target"])
         title, body = messages.of_request(known, commits[:_COMMITS], tree=plan.tree, checks=checks)
         return Draft(work.data["branch"], work.data["target"], title, body)
 

@@ -43,8 +43,9 @@ class Recoveries:
         if not any(c.target == target and holds.is_halted(c.why, target) for c in held):
             work.keep(found="")
             return
-        look, gate = self._upstreams.refresh(repo), gates.find(self._context, repo)
-        if gate is None or gate.target.branch != target or look.unreachable or look.held:
+        look = self._upstreams.refresh(repo, target)
+        gate = gates.find(self._context, repo, branch=target)
+        if gate is None or look.unreachable or look.held:
             work.keep(found=red)
             return
         if not self._proofs.is_green(gate, gate.target.tree):

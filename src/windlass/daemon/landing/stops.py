@@ -72,7 +72,7 @@ class Stops:
     def _tell(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         stopped = [shapes.convert(kept, Stopped) for kept in work.data["stopped"]]
-        gate = gates.find(self._context, repo)
+        gate = gates.find(self._context, repo, branch=work.data["target"])
         spec = gate.spec if gate is not None else None
         most = gate.config.landing.max_attempts if gate is not None else 1
         tip = work.data.get("tip", "")
@@ -143,7 +143,7 @@ class Stops:
     def _restore(self, work: RunningIntent) -> None:
         """Brings back authors that have ended, and gives them their tickets; else the person."""
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        gate = gates.find(self._context, repo)
+        gate = gates.find(self._context, repo, branch=work.data["target"])
         config = gate.config if gate is not None else Config()
         for lost in work.data["lost"]:
             uid, why = Uid(lost["uid"]), ""

@@ -6,12 +6,13 @@ nothing of an agent's own checkout is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from windlass.core.board.board import Board
 from windlass.core.errors import WindlassError
 from windlass.core.ids import Uid
+from windlass.core.printable import printable_line
 from windlass.core.runs import collisions, run, task_copy
 from windlass.core.runs.run_state import RunState
 from windlass.daemon.kernel import repos
@@ -66,26 +67,32 @@ class Conflicts:
         last = self._context.store.read(find)
         if last is None or not last.state.get("uid"):
             return ""
-        branch = self._branch(Uid(last.state["uid"]))
-        for other in self._at_work if branch else ():
-            if paths := self._conflict(branch, self._branch(Uid(other.uid))):
-                more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-                return (
-                    f"its last try conflicts with {other.task.id}"
-                    f" in {', '.join(paths[:_SHOWN])}{more}"
-                )
-        return ""
+        found = by_branch(self._context, self._repo, Uid(last.state["uid"]), self._at_work)
+        return f"its last try {found}" if found else ""
 
-    def _branch(self, uid: Uid) -> str:
-        agent = self._context.store.read(partial(rows.agent, uid=uid)) if uid else None
-        return f"refs/heads/{agent.branch}" if agent is not None and agent.branch else ""
 
-    def _conflict(self, branch: str, other: str) -> list[str]:
-        """The paths at which two branches conflict; none where one of them is not there."""
-        git = repos.git(self._repo)
-        if not other or not all(repository.read_ref(git, ref) for ref in (branch, other)):
-            return []
-        try:
-            return merges.check(git, source=branch, target=other).conflicts
-        except WindlassError:
-            return []  # what git cannot merge now says nothing of who may begin
+def by_branch(context: Context, repo: Repo, uid: Uid, others: Iterable[RunState]) -> str:
+    """With which other run the branch of an agent conflicts, and where; nothing if with none."""
+    branch = _branch(context, uid)
+    for other in others if branch else ():
+        if paths := _conflict(repo, branch, _branch(context, Uid(other.uid))):
+            more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+            named = ", ".join(map(printable_line, paths[:_SHOWN]))
+            return f"conflicts with {other.task.id} in {named}{more}"
+    return ""
+
+
+def _branch(context: Context, uid: Uid) -> str:
+    agent = context.store.read(partial(rows.agent, uid=uid)) if uid else None
+    return f"refs/heads/{agent.branch}" if agent is not None and agent.branch else ""
+
+
+def _conflict(repo: Repo, branch: str, other: str) -> list[str]:
+    """The paths at which two branches conflict; none where one of them is not there."""
+    git = repos.git(repo)
+    if not other or not all(repository.read_ref(git, ref) for ref in (branch, other)):
+        return []
+    try:
+        return merges.check(git, source=branch, target=other).conflicts
+    except WindlassError:
+        return []  # what git cannot merge now says nothing of who may begin

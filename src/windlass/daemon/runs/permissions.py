@@ -1,4 +1,4 @@
-"""Whether a session of a run may begin now, or its agent go on: money, and a model that answers.
+"""Whether a session of a run may begin now, or its agent go on: money, others at work, the model.
 
 Who may not is told when to ask again, and why it waits; nothing counts as tried by that.
 """
@@ -12,16 +12,22 @@ from windlass.core import jobs
 from windlass.core.crew import Agent
 from windlass.core.errors import Denied
 from windlass.core.ids import RepoId, Uid
+from windlass.core.landing.changes import ChangeId
 from windlass.core.pricing import OF_RUN, sentences
+from windlass.core.runs.collisions import MOST_POSTPONED
+from windlass.core.runs.run_state import Stage
 from windlass.core.runs.schedule import PERIOD
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import holds
+from windlass.daemon.runs import conflicts, holds, rounds
 from windlass.daemon.spend import backends, budgets, run_budgets
+from windlass.store import changes as change_rows
 from windlass.store.store import Writing
 
+_NOT_BEGUN = frozenset[Stage]({"preparing", "beginning", "finishing"})
+"""Stages of runs that change nothing now."""
 _AGAIN = 300.0
 """Seconds until a budget is looked at once more that was spent."""
 
@@ -62,8 +68,27 @@ class Permissions:
         common = [limit for limit in spent if limit.budget not in run_budgets.KINDS]
         if common:
             self._wait(work, self._context.clock.now() + _AGAIN, sentences(common))
-            return
-        self._ask(work, agent)
+        elif why := self._in_the_way(work, agent):
+            self._wait(work, self._context.clock.now() + PERIOD, why)
+        else:
+            self._ask(work, agent)
+
+    def _in_the_way(self, work: RunningIntent, agent: Agent) -> str:
+        """Why a change that came back is not mended yet: its branch conflicts with one at work.
+
+        Those that have not begun are in nobody's way, so no two wait for each other; and after a
+        while it is mended all the same.
+        """
+        name = ChangeId(work.data["change"])
+        find = partial(change_rows.find, repo=agent.repo, change=name)
+        change = self._context.store.read(find) if name else None
+        now = self._context.clock.now()
+        if change is None or now - change.updated_at >= MOST_POSTPONED:
+            return ""
+        repo = repos.by_id(self._context, agent.repo)
+        runs = self._context.store.read(partial(rounds.open_runs, repo=repo.id))
+        begun = [each for each in runs if each.uid != agent.uid and each.stage not in _NOT_BEGUN]
+        return conflicts.by_branch(self._context, repo, agent.uid, begun)
 
     def turn(self, work: RunningIntent) -> None:
         """Whether an agent whose model failed may ask it again; the failure is noted first."""

@@ -36,9 +36,10 @@ def of_agents(connection: sa.Connection, agents: Collection[Uid]) -> dict[Uid, R
     """What the agents of runs have cost; those that have cost nothing are not among them."""
     found: dict[Uid, RunCost] = {}
     spent = spending.by_session(connection, agents) if agents else []
+    parts = rows.parts(connection, {each.agent for each in spent})
     for each in spent:
         cost, known = Cost(each.usd, each.notional_usd), found.get(each.agent, NOTHING)
-        part = rows.session(connection, each.agent, each.session).part
+        part = parts.get((each.agent, each.session))
         visits = dict(known.visits)
         if part is not None:
             visit = (part.label, part.visit)

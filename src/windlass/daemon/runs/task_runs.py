@@ -76,7 +76,7 @@ def _task_run(job: Job, known: _Known) -> TaskRunView:
         "visit": state.visit if state.label else 0,
         "visits": [_visit(visit, cost) for visit in state.visits],
         "verdicts": [_verdict(verdict) for verdict in state.verdicts],
-        "change": state.change,
+        "change": str(over.get("change", "") or state.change),
         "commit": str(over.get("commit", "")),
         "attempts": state.attempts,
         "usd": cost.whole.usd,

@@ -35,7 +35,7 @@ class Groups:
         self.agents = {agent.uid: agent for agent in agents}
         self._sessions: dict[tuple[Uid, int], Session] = {}
         if by in _OF_SESSIONS:
-            found = rows.terms(connection, repo=repo)
+            found = rows.sessions_of_all(connection, repo=repo)
             self._sessions = {(session.agent, session.number): session for session in found}
 
     def of(self, spent: Spent) -> Group:
