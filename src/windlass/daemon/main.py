@@ -37,7 +37,7 @@ from windlass.core.ports import Clock
 from windlass.core.schema import SCHEMA
 from windlass.daemon.agents import limit_waits
 from windlass.daemon.kernel import clock as clocks
-from windlass.daemon.kernel import git_lock, repos, timers
+from windlass.daemon.kernel import git_lock, open_files, repos, timers
 from windlass.daemon.kernel.callers import Callers
 from windlass.daemon.kernel.context import Context, Folders
 from windlass.daemon.kernel.daemon_lock import Lock
@@ -301,6 +301,7 @@ class Daemon:
 def run() -> int:
     """Runs the daemon in the foreground until it is told to stop."""
     faulthandler.enable()
+    open_files.allow_enough()
     home = Path(places.home())
     lock = Lock(home / "daemon.lock")
     try:

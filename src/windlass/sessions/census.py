@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 _DEAD = (b"Z", b"X")
 
@@ -51,10 +52,58 @@ class Descent(NamedTuple):
     ended: bool
 
 
-def take() -> dict[int, ProcessEntry]:
-    """Looks at all processes, at the newest first; those that end meanwhile are left out."""
+class Together:
+    """Looks that several threads want: each has one that began after it asked, and shares it."""
+
+    def __init__(self, look: Callable[[], dict[int, ProcessEntry]]) -> None:
+        self._look = look
+        self._changed = threading.Condition()
+        self._begun = 0
+        self._over = 0
+        self._is_looking = False
+        self._found: dict[int, ProcessEntry] = {}
+        self.waiting = 0
+        """How many wait for the next look."""
+
+    def take(self) -> dict[int, ProcessEntry]:
+        """Looks, or waits for who looks."""
+        with self._changed:
+            wanted = self._begun + 1
+            self.waiting += 1
+            while self._is_looking and self._over < wanted:
+                self._changed.wait()
+            self.waiting -= 1
+            if self._over >= wanted:
+                return self._found
+            self._begun += 1
+            self._is_looking = True
+        found = None
+        try:
+            found = self._look()
+        finally:
+            with self._changed:
+                self._is_looking = False
+                if found is not None:
+                    self._over, self._found = self._begun, found
+                self._changed.notify_all()
+        return found
+
+
+def take() -> Mapping[int, ProcessEntry]:
+    """Looks at all processes, at the newest first; those that end meanwhile are left out.
+
+    Whoever asks while others do looks together with them: two hundred that stop at once would each
+    look at the processes of all.
+    """
+    return _TOGETHER.take()
+
+
+def _take() -> dict[int, ProcessEntry]:
     looks = ((pid, look(pid)) for pid in sorted(psutil.pids(), reverse=True))
     return {pid: entry for pid, entry in looks if entry is not None}
+
+
+_TOGETHER = Together(_take)
 
 
 def newest(count: int = 64) -> Iterator[ProcessEntry]:

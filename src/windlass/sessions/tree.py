@@ -21,7 +21,7 @@ from windlass.core.sessions import StopReport
 from windlass.sessions.census import Identity, ProcessEntry, look, newest, take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 # How long after KILL something may still be seen before it counts as a survivor.
 _KILL_PATIENCE = 5.0
@@ -162,7 +162,7 @@ class Tree:
         self._living |= living
         return [*living]
 
-    def _chosen(self, census: dict[int, ProcessEntry]) -> set[int]:
+    def _chosen(self, census: Mapping[int, ProcessEntry]) -> set[int]:
         children: dict[int, list[int]] = {}
         for pid, entry in census.items():
             children.setdefault(entry.parent, []).append(pid)

@@ -25,21 +25,25 @@ class CrewGround:
         git(self.root, "commit", "-q", "-m", "code")
         self._work: list[Any] = []
         self._due: list[DueEffect] = []
-        jobs, context = workshop.services.jobs, workshop.context
+        self.drive()
+        workshop.context.store.listen(self._heed)
 
-        def begin(what: Any) -> bool:
-            self._work.append(what)
-            return True
-
-        self.engine = engine = EmbeddedEngine(
-            jobs, context.clock, begin=begin, perform=self._due.append
+    def drive(self) -> None:
+        """Has a daemon take over every job, in the place of one that may have died."""
+        self._work.clear()
+        self._due.clear()
+        services, clock = self.workshop.services, self.workshop.context.clock
+        self.engine = EmbeddedEngine(
+            services.jobs, clock, begin=self._begin, perform=self._due.append
         )
+        self.engine.open()
 
-        def heed(events: list[Event]) -> None:
-            engine.heed([Heard(event.kind, event.repo, event.subject) for event in events])
+    def _begin(self, what: Any) -> bool:
+        self._work.append(what)
+        return True
 
-        context.store.listen(heed)
-        engine.open()
+    def _heed(self, events: list[Event]) -> None:
+        self.engine.heed([Heard(event.kind, event.repo, event.subject) for event in events])
 
     def settle(self) -> None:
         """Does what is to be done until nothing is left."""

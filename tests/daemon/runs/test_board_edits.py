@@ -57,6 +57,51 @@ def test_a_task_that_is_removed_is_stopped_and_its_work_is_in_the_trash(at_work:
     assert not told(at_work, "task.unmarked")
 
 
+def test_a_task_that_is_removed_while_the_board_is_paused_is_stopped(at_work: RunGround) -> None:
+    """No other one is begun meanwhile, and none has waited for that."""
+    at_work.workshop.ask("run.pause", paused=True)
+    at_work.board_file.write_text(f"## TASKS\n\n{SECOND}")
+    for _ in range(4):
+        at_work.later(31)
+    assert at_work.task("API-1")["state"] == "dropped"
+    assert at_work.markers() == {"API-2": " "}
+    assert not told(at_work, "board.held")
+
+
+class Killed(BaseException):
+    """The daemon ends here."""
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("step", ["withdraw", "end"])
+def test_a_daemon_that_dies_while_it_gives_a_task_up_is_followed_by_one_that_goes_on(
+    at_work: RunGround, step: str, when: str
+) -> None:
+    """The change is out of the queue, the agent has ended and the run too, each once."""
+    agent = at_work.agent("api-1")
+    at_work.commit(agent, {"AGENTS.md": "steers others\n"})
+    at_work.speak("api-1", PASSED)
+    at_work.board_file.write_text(f"## TASKS\n\n{SECOND}")
+    at_work.workshop.ask("task.drop", task="API-1")
+    failpoints = at_work.workshop.context.failpoints
+    left = [f"run.finish.{step}.{when}"]
+
+    def reached(name: str) -> None:
+        if name in left:
+            left.remove(name)
+            raise Killed(name)
+
+    failpoints.reached = reached  # type: ignore[method-assign]
+    with pytest.raises(Killed):
+        at_work.settle()
+    at_work.drive()
+    at_work.settle()
+    assert at_work.task("API-1")["state"] == "dropped"
+    assert at_work.change("c1")["state"] == "dropped"
+    assert not at_work.lives(agent)
+    assert len(told(at_work, "run.ended")) == 1
+
+
 def test_a_task_that_is_away_for_a_moment_goes_on(at_work: RunGround) -> None:
     """An editor, or git, takes the file away and brings it back."""
     text = at_work.board_file.read_text()

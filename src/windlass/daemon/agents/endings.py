@@ -122,6 +122,8 @@ class Endings:
         live = [agent for agent, _ in self._live(work)]
         if not work.data.get("told"):
             self._context.store.write(lambda w: _tell(w, work, live))
+        if len(live) > 1:
+            self._life.halt(live)
         self._with_each(work, lambda agent, _: self._stop(agent))
 
     def _stop(self, agent: Agent) -> None:

@@ -6,8 +6,10 @@ on the event loop; services ask for it through `AgentSockets`.
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,6 +41,10 @@ from windlass.store import rows
 from windlass.store.rows import Session
 from windlass.store.store import Writing
 
+log = logging.getLogger(__name__)
+
+_AT_ONCE = 64
+"""Sessions that end at the same time: each is mostly waited for."""
 _BEGINNING = 1 << 20
 """Bytes of a conversation in which its first message begins."""
 
@@ -150,6 +156,29 @@ class SessionLife:
         self._context.store.write(change)
         self._look(agent.uid)  # it may have ended before it counted as started
         return remarks
+
+    def halt(self, agents: Sequence[Agent]) -> None:
+        """Ends the sessions of several agents at the same time; `stop` proves and records each.
+
+        Who stops first would work on for as long as the others take, one after the other.
+        """
+        newest = self._context.store.read(
+            lambda c: [(agent, rows.newest_session(c, agent.uid)) for agent in agents]
+        )
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="halt") as threads:
+            halting = [
+                threads.submit(
+                    self._context.sessions.stop,
+                    folder=self._context.folders.session(agent.uid, session.number),
+                    name=session_name(agent),
+                    marker=session.marker,
+                )
+                for agent, session in newest
+                if session is not None
+            ]
+        for halted in halting:
+            if error := halted.exception():
+                log.warning("a session could not be ended with the others: %s", error)
 
     def stop(self, agent: Agent) -> None:
         """Stops an agent's session until its whole process tree is proven gone."""
