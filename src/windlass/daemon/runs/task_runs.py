@@ -74,6 +74,8 @@ def _task_run(job: Job, known: _Known) -> TaskRunView:
         "agent": known.names.get(Uid(state.uid)),
         "step": state.label,
         "visit": state.visit if state.label else 0,
+        "iteration": state.loop.iteration,
+        "duty": state.loop.duty,
         "visits": [_visit(visit, cost) for visit in state.visits],
         "verdicts": [_verdict(verdict) for verdict in state.verdicts],
         "change": str(over.get("change", "") or state.change),
