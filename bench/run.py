@@ -34,6 +34,7 @@ from bench import (  # noqa: E402 - found through the line above
     mail,
     memory,
     notices,
+    runs,
     worst,
 )
 from bench.crew import command  # noqa: E402 - as above
@@ -91,6 +92,7 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
     "looks": looks.measure,
     "answers": answers.measure,
     "worst": worst.measure,
+    "runs": lambda _: runs.measure(),
     "crew": crew.measure,
 }
 """The crew is last: its hundred agents stay, and would slow everything that followed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -231,6 +232,20 @@ def test_what_was_saved_in_the_moment_of_a_kill_is_kept_until_somebody_has_looke
     left.replace(board)
     assert marked(board, "AA-2", "x")
     assert board.read_text().endswith("theirs")
+
+
+def test_a_file_that_somebody_has_committed_is_no_leftover_of_ours(board: Path) -> None:
+    """One that came with a change would hold up every marker, and speak for the person."""
+    planted = [
+        board.parent / f".kanban.md.{'0' * 16}-{was}.01234567.windlass"
+        for was in ("0123456789abcdef", hashlib.sha256(b"ours?").hexdigest()[:16])
+    ]
+    for path in planted:
+        path.write_text("ours?")
+    for words in (["init", "-q"], ["add", "-A"]):
+        subprocess.run(["git", *words], cwd=board.parent, check=True)
+    assert marked(board, "AA-2", "x")
+    assert [path.read_text() for path in planted] == ["ours?"] * 2
 
 
 def test_what_was_saved_is_back_in_its_place_before_anything_else_is_tried(board: Path) -> None:

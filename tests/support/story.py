@@ -1,7 +1,8 @@
 """The story of twelve: a board whose tasks go every way that a task can go, and how it must end.
 
-Tasks wait for others, an audit sends one back, one fails, one asks the person, and the gate turns
-one change back. What each agent does is a script; what became of all is judged from the outside.
+Tasks wait for others, an audit sends one back, one fails, one asks the person, a supervisor has one
+begin anew, and the gate turns one change back. What each agent does is a script; what became of all
+is judged from the outside.
 """
 
 from __future__ import annotations
@@ -50,6 +51,16 @@ STEPS = [
         "on_result": {"FIX": {"id": "mend", "agent": "worker"}},
     },
 ]
+_LOOPER = """---
+description: works in iterations
+results: PASS, FAIL
+mode: loop
+iterations: 4
+supervisor_interval: 1
+---
+
+Work.
+"""
 _QUESTION = "Which colour?"
 PATIENCE = 170.0
 """Seconds in which all of it is done, on a busy machine."""
@@ -68,6 +79,8 @@ class Story:
         self.board.write_text(self.text)
         for task in TASKS:
             self._write_scripts(task)
+        (self._windlass / "roles").mkdir()
+        (self._windlass / "roles" / "looper.md").write_text(_LOOPER)
         pipeline = {"name": "own", "steps": STEPS}
         (self._windlass / "pipeline.json").write_text(json.dumps(pipeline))
         (self._windlass / "config.toml").write_text(GATE)
@@ -95,6 +108,11 @@ class Story:
             case "ASK-1":
                 asks = (_shell(f"wl ask '{_QUESTION}'"), {"text": "WAITING"}, {"await": "message"})
                 play("ASK-1.execution", *asks, _writes(name, "${MESSAGE}\n"), _PASSED)
+            case "LOOP-1":
+                play("LOOP-1.execution.1.1", _writes("wrong.txt", "wrong\n"), {"text": "Go on."})
+                anew = {"text": "<report>wrong</report><result>RESTART</result>"}
+                play("LOOP-1.execution.supervisor", anew)
+                play("LOOP-1.execution.1.2", _writes(name, f"{task}\n"), _PASSED)
             case _:
                 play(f"{task}.execution", _writes(name, f"{task}\n"), _PASSED)
 
@@ -175,6 +193,8 @@ class Story:
             if e["kind"] == "step.ended"
         )
         assert {visit: times for visit, times in visits.items() if times > 1} == {}
+        answers = [e["data"].get("answer") for e in log if e["kind"] == "step.iterated"]
+        assert "RESTART" in answers
 
     def _judge_main(self) -> None:
         """It holds what every landed task wrote and nothing else, and was never red."""
@@ -201,6 +221,7 @@ def _board() -> str:
     for task, needed in TASKS.items():
         lines += [f"- [ ] **[{task}]** Do {task}", "  - Priority: HIGH"]
         lines += [f"  - Dependencies: {needed}"]
+        lines += ["  - Agent: looper"] if task == "LOOP-1" else []
     return "\n".join([*lines, "", "Words after it.", ""])
 
 

@@ -6,7 +6,8 @@ change is made of once more. Who has the file open to write it is waited for, so
 not go into a file that has no name any more. No link is followed, and the file keeps its mode.
 
 The new file's name says what it replaces and by what, so that the next change knows what one that
-was killed has left: its own, which goes, or what somebody saved in that moment, which stays.
+was killed has left: its own, which goes, or what somebody saved in that moment, which stays. A file
+that git tracks is neither, whatever its name: it may have come with anybody's change.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from contextlib import contextmanager, suppress
 from windlass.core.errors import ConfigError, Conflict
 from windlass.core.printable import printable_line
 from windlass.project import folder as folders
-from windlass.project import folder_lock, writers
+from windlass.project import folder_lock, git_index, writers
 from windlass.project.folder_lock import Remark
 
 Edit = Callable[[bytes | None], bytes]
@@ -169,7 +170,7 @@ def _clear(path: str) -> None:
     for entry in os.listdir(folder):
         found = left.fullmatch(entry)
         place = os.path.join(folder, entry)
-        if found is None or not stat.S_ISREG(os.lstat(place).st_mode):
+        if found is None or not stat.S_ISREG(os.lstat(place).st_mode) or git_index.tracks(place):
             continue
         if not found[3] and _digest(folders.read(place)) not in found.groups():
             raise Conflict(

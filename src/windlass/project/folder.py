@@ -17,7 +17,8 @@ _HANDED = ("/dev/fd/", "/dev/stdin")
 _KEEP = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
 
 
-def _upward(start: str) -> Iterator[str]:
+def upward(start: str) -> Iterator[str]:
+    """A folder, and every one above it."""
     folder = os.path.abspath(start)
     while True:
         yield folder
@@ -29,7 +30,7 @@ def _upward(start: str) -> Iterator[str]:
 
 def find(start: str = ".") -> str:
     """The `.windlass` folder of the repository that a folder is in; it may be yet to be made."""
-    for folder in _upward(start):
+    for folder in upward(start):
         path = os.path.join(folder, NAME)
         if os.path.isdir(path):
             return path

@@ -27,7 +27,7 @@ def _read(path: str, most: int = _MOST) -> bytes:
         return b""
 
 
-def _git_folder(tree: str) -> str:
+def git_folder(tree: str) -> str:
     """Where the git folder of a work tree lies; nothing where there is none."""
     path = os.path.join(tree, ".git")
     if os.path.isdir(path):
@@ -47,13 +47,13 @@ def _named(file: str, folder: str, said: str) -> str:
 
 def branch(tree: str) -> str:
     """The branch that a work tree is on; nothing where it is on none."""
-    held = _HEAD.fullmatch(_read(os.path.join(_git_folder(tree) or tree, "HEAD")))
+    held = _HEAD.fullmatch(_read(os.path.join(git_folder(tree) or tree, "HEAD")))
     return held[1].decode("utf-8", "surrogateescape") if held else ""
 
 
 def branches(tree: str) -> list[str]:
     """The branches of a repository, as far as its files tell."""
-    git = _git_folder(tree)
+    git = git_folder(tree)
     if not git:
         return []
     file = os.path.join(git, "commondir")

@@ -14,8 +14,9 @@ BOARD = "# Board\n\n## TASKS\n\n- [ ] **[AB-1]** Short\n  - Description: {}\n  -
 
 def test_a_task_that_says_more_than_a_prompt_should_is_no_runs() -> None:
     """Its run would carry all of it through everything that becomes of it."""
-    short, long = (parser.parse(BOARD.format("x" * n)) for n in (50_000, texts.LONGEST))
-    assert task_copy.of(short.by_id["AB-1"]).description == "x" * 50_000
+    boards = (parser.parse(BOARD.format("x" * n)) for n in (50_000, texts.LONGEST))
+    short, long = (task_copy.of(board.by_id["AB-1"]) for board in boards)
+    assert task_copy.require_short(short) is short
     with pytest.raises(ConfigError, match=r"AB-1 has 1000\d\d characters") as refused:
-        task_copy.of(long.by_id["AB-1"])
+        task_copy.require_short(long)
     assert ".windlass/plans/AB-1.md" in refused.value.hint

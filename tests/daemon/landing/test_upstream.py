@@ -220,9 +220,8 @@ def test_what_was_pushed_is_taken_back_by_a_revert_alone(ground: UpstreamGround)
     name = ground.submit("mine")
     ground.settle()
     landed = ground.change(name)["commit"]
-    assert repository.is_elsewhere(
-        repos.git(repos.by_id(ground.context, ground.proofs_repo)), landed
-    )
+    git = repos.git(repos.by_id(ground.context, ground.proofs_repo))
+    assert repository.is_elsewhere(git, landed, branch="main")
 
 
 def test_squashed_a_remote_has_one_commit_as_well(ground: UpstreamGround) -> None:

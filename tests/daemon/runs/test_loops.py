@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
@@ -62,6 +63,7 @@ def test_a_supervisor_has_a_step_begin_anew_and_its_tree_with_it(board: RunGroun
     assert (board.agent("api-1").role, board.agent("api-1").readonly) == ("loop-supervisor", True)
     assert board.started_with("api-1")["WINDLASS_STEP"] == "execution.supervisor"
     assert "CONTINUE|STOP|RESTART" in told(board)
+    assert (board.task("API-1")["iteration"], board.task("API-1")["duty"]) == (1, "supervisor")
     assert "One half is there." in told(board)
     board.speak("api-1", "<report>No more wrong.py.</report><result>RESTART</result>")
     assert git(board.workspace("api-1"), "rev-parse", "HEAD") == before
@@ -86,6 +88,53 @@ def test_a_supervisor_has_a_step_begin_anew_and_its_tree_with_it(board: RunGroun
         ("work", ""),
         ("supervisor", "STOP"),
     ]
+
+
+def test_a_step_begins_anew_whatever_it_left_half_done(board: RunGround) -> None:
+    """A rebase that conflicts on a detached HEAD, repositories inside; the setup's files stay."""
+    with (board.workshop.context.folders.home / "config.toml").open("a") as file:
+        file.write("[workspace]\nsetup = \"mkdir -p 'ge n' && echo s > 'ge n/made[1].txt'\"\n")
+    looping(board, supervisor_interval=1)
+    board.run(tasks=["API-1"])
+    place = board.workspace("api-1")
+    before = git(place, "rev-parse", "HEAD")
+    board.write(place, {"calc.py": "mine = 1\n"})
+    git(place, "commit", "-q", "-m", "mine", "calc.py")
+    git(place, "checkout", "-q", "--detach", before.strip())
+    board.write(place, {"calc.py": "other = 1\n", "ge n/stray.txt": "stray\n"})
+    git(place, "commit", "-q", "-m", "other", "calc.py")
+    with pytest.raises(CalledProcessError):
+        git(place, "rebase", "-q", "agent/api-1")
+    git(place, "init", "-q", "inside")
+    board.write(place, {"inside/more.txt": "more\n"})
+    git(place, "init", "-q", "empty")
+    board.speak("api-1", LEFT)
+    board.speak("api-1", "<report>Begin anew.</report><result>RESTART</result>")
+    assert git(place, "status", "--porcelain=v2", "--branch").splitlines()[:2] == [
+        f"# branch.oid {before.strip()}",
+        "# branch.head agent/api-1",
+    ]
+    assert not (place / ".git" / "rebase-merge").exists()
+    assert [path.name for path in (place / "ge n").iterdir()] == ["made[1].txt"]
+    assert not (place / "inside").exists()
+    assert not (place / "empty").exists()
+
+
+def test_what_is_no_work_of_a_step_is_not_committed_with_it(board: RunGround) -> None:
+    """What the setup left, and a repository inside, which no commit could hold."""
+    with (board.workshop.context.folders.home / "config.toml").open("a") as file:
+        file.write("[workspace]\nsetup = \"echo s > 'made *.txt'\"\n")
+    board.pipeline([{"id": "execution", "agent": "worker", "commit_after": True}])
+    board.run(tasks=["API-1"])
+    place = board.workspace("api-1")
+    git(place, "init", "-q", "inside")
+    git(place, "init", "-q", "empty")
+    board.write(place, {"made more.txt": "more\n", "inside/more.txt": "more\n"})
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["state"] == "landed"
+    assert (board.root / "made more.txt").exists()
+    assert not (board.root / "inside").exists()
+    assert not (board.root / "made *.txt").exists()
 
 
 def test_who_looks_at_a_step_leaves_its_work_as_it_was(board: RunGround) -> None:
@@ -199,6 +248,6 @@ def test_an_iteration_whose_agent_waits_for_an_answer_is_not_over(board: RunGrou
     board.workshop.ask_as(agent, "ask", text="Which colour?")
     board.speak("api-1", "Which colour?\n\nWAITING")
     assert board.agent("api-1").session == agent.session
-    assert board.task("API-1")["state"] == "works"
+    assert board.task("API-1")["why"] == "asks you: Which colour?"
     board.speak("api-1", "<result>FAIL</result>")
     assert board.task("API-1")["visits"][0]["iterations"] == 1

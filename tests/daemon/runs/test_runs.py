@@ -531,3 +531,13 @@ def test_a_plan_that_no_prompt_could_hold_stops_its_task_with_the_reason(board: 
     board.run()
     why = board.task("API-1")["why"]
     assert "API-1.md has more than 256 KiB" in why
+
+
+def test_a_task_that_is_too_long_is_not_begun_and_holds_up_no_other(board: RunGround) -> None:
+    """All that has to do with it says so; the rest of the board is worked off."""
+    board.board_file.write_text(
+        BOARD.replace("Write more.py", "x" * 100_000).replace(": API-1", ": none")
+    )
+    board.run()
+    assert board.markers() == {"API-1": " ", "API-2": "="}
+    assert "API-1 has 1000" in board.workshop.ask("runs")["problem"]

@@ -27,9 +27,9 @@ class TaskCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def of(task: Task) -> TaskCopy:
-    """Copies what a task says; refuses one that says more than any prompt should."""
+    """Copies what a task says."""
     scope, outside, criteria = (_items(task, name) for name in LISTS)
-    copy = TaskCopy(
+    return TaskCopy(
         id=task.id,
         title=task.title,
         priority=task.priority,
@@ -40,6 +40,10 @@ def of(task: Task) -> TaskCopy:
         out_of_scope=outside,
         criteria=criteria,
     )
+
+
+def require_short(copy: TaskCopy) -> TaskCopy:
+    """A copy that a run may carry; refuses one that says more than any prompt should."""
     if (length := len(document(copy))) > texts.LONGEST:
         raise ConfigError(
             f"{copy.id} has {length} characters on the board, and {texts.LONGEST} is the most",

@@ -35,7 +35,7 @@ def take_back(
     if is_there and not dirty and tip(context, fetcher, agent) == before:
         return
     _keep(work, agent, how)
-    own_git.reset(work, agent, before)
+    own_git.reset(work, agent, before, kept=left.setup)
     if (now := tip(context, fetcher, agent)) != before:
         raise Conflict(
             f"the branch of {agent.id} is at {now[:12]}, and was at {before[:12]} before that step",
