@@ -92,7 +92,7 @@ class Submissions:
             )
         change = msgspec.structs.replace(
             change,
-            task=request.get("task", ""),
+            task=_task(scope, proposed, request.get("task", "")),
             ends=proposed.author is not None and not request.get("keep", False),
             deletes=request.get("delete", False),
             unattended=request.get("unattended", False),
@@ -308,6 +308,19 @@ class Submissions:
             why = f"all of it landed as {(change.commit or '')[:10]}"
             return {**shown, "state": "nothing-to-land", "why": why, "position": None}
         return shown
+
+
+def _task(scope: Scope, proposed: Proposed, said: str) -> str:
+    """The task that a change is for: its author's, by its run, or what the person says."""
+    given = proposed.author.task if proposed.author is not None else ""
+    if scope.caller is not None and said not in ("", given):
+        raise Denied(
+            f"{scope.caller.id} says that this is for {printable_line(said)}, and no agent says"
+            " which task it works on",
+            f"leave it out; the person can: wl merge {printable_line(proposed.branch)}"
+            f" --task {printable_line(said)}",
+        )
+    return said or given
 
 
 def _tip(git: Repository, proposed: Proposed) -> str:
