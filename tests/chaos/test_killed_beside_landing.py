@@ -24,7 +24,7 @@ from windlass.daemon.landing.undos import LandingUndos
 pytestmark = pytest.mark.slow
 
 _LOOK = PullRequests(NOTHING, NOTHING, NOTHING, NOTHING).operation()
-_UNDO = LandingUndos(NOTHING, NOTHING).operation()
+_UNDO = LandingUndos(NOTHING, NOTHING, NOTHING).operation()
 
 
 def points(operation: Operation) -> list[Any]:

@@ -209,6 +209,27 @@ def test_a_role_that_simulate_refuses_is_wrong_to_validate_too(
     assert "turns is 0" in said["$.steps[0].on_result.FIX.agent"]
 
 
+@pytest.mark.parametrize(
+    ("config", "what"),
+    [
+        ({"iterations": "many"}, "iterations is 'many'"),
+        ({"turns": True}, "turns is True"),
+        ({"supervisor_interval": -1}, "supervisor_interval is -1"),
+        ({"timeout": 0}, "timeout is 0"),
+        ({"mode": "twice"}, "mode is 'twice'"),
+    ],
+)
+def test_what_a_step_says_wrong_of_its_role_is_named(
+    config: dict[str, Any], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever else stands in its `config` is not ours."""
+    step = {"id": "a", "agent": "worker", "config": {**config, "colour": ["red"]}}
+    Path("odd.json").write_text(json.dumps({"name": "odd", "steps": [step]}))
+    found = data(capsys, "pipeline", "validate", "odd.json", code=3)["problems"]
+    assert [problem["path"] for problem in found] == ["$.steps[0].agent"]
+    assert what in found[0]["what"]
+
+
 def test_all_that_an_inline_step_says_is_shown_and_drawn(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

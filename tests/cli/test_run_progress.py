@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.cli.told import Terminal, Told
 
-from windlass.cli import run_progress
+from windlass.cli import run_progress, task_view
 from windlass.cli.commands import run
 
 ENDED = {"kind": "run.ended", "task": "API-1", "outcome": "landed", "commit": "c" * 40}
@@ -75,3 +75,19 @@ def test_used_up_iterations_have_an_exit_code_of_their_own(
     call = Told(run, runs=lambda _: seen, run=lambda _: begun)
     assert run.run(call) == code
     assert dict(call.asked)["run"]["overrides"] == ["WINDLASS_WORKER_MAX_TURNS=7"]
+
+
+@pytest.mark.parametrize(
+    ("at", "first", "later"),
+    [
+        ((1, 1, "work"), " (visit 1)", ""),
+        ((2, 3, "work"), " (visit 2, iteration 3)", " (visit 2, iteration 3)"),
+        ((1, 2, "supervisor"), " (visit 1, iteration 2, supervisor)", " (iteration 2, supervisor)"),
+    ],
+)
+def test_a_step_that_goes_round_says_where_it_is(
+    at: tuple[int, int, str], first: str, later: str
+) -> None:
+    doing = dict(zip(("visit", "iteration", "duty"), at, strict=True))
+    assert task_view.round_of(doing) == first
+    assert task_view.round_of(doing, first=False) == later

@@ -137,8 +137,8 @@ def bar(part: int, whole: int) -> str:
 def _doing(task: dict[str, Any]) -> str:
     age = ages.age(max(0.0, time.time() - task["began_at"]))
     what = printable_line(task["step"]) if task["state"] == "works" else task["state"]
-    if task["state"] == "works" and task["visit"] > 1:
-        what += f" (visit {task['visit']})"
+    if task["state"] == "works":
+        what += task_view.round_of(task, first=False)
     about = task["why"] if task["state"] == "waits" else task["title"]
     cost = f" {money.usd(task)}" if task["usd"] or task["notional_usd"] else ""
     name, doing = render.padded(task["task"], _TASK), render.padded(what, _DOING)

@@ -31,7 +31,7 @@ def show(call: Call, task: dict[str, Any]) -> None:
             f" {visit['seconds']:.1f} s{sessions}{cost}"
         )
     if run and run["step"]:
-        call.say(f"  {printable_line(run['step'])} (visit {run['visit']}): {run['state']}")
+        call.say(f"  {printable_line(run['step'])}{round_of(run)}: {run['state']}")
     if task["document"]:
         call.say("")
         call.say(printable(task["document"]).rstrip())
@@ -41,6 +41,14 @@ def show(call: Call, task: dict[str, Any]) -> None:
         again = f"wl retry {task['task']}, " if run["state"] == "failed" else ""
         look = "" if run["is_over"] else f"wl look {agent}, "
         call.say(f"\n  next  {again}{look}wl log {agent}{change}")
+
+
+def round_of(run: dict[str, Any], *, first: bool = True) -> str:
+    """Which visit and iteration of its step a run is at, and who looks at that."""
+    said = [f"visit {run['visit']}"] if first or run["visit"] > 1 else []
+    said += [f"iteration {run['iteration']}"] if run["iteration"] > 1 else []
+    said += [run["duty"]] if run["duty"] != "work" else []
+    return f" ({', '.join(said)})" if said else ""
 
 
 def say(call: Call, task: dict[str, Any]) -> None:

@@ -114,7 +114,7 @@ class Services:
         self.judgements = Judgements(context, self.submissions)
         upstreams = Upstreams(context)
         requests = PullRequests(context, self.jobs, upstreams, self._forge)
-        self.landing_undos = LandingUndos(context, self.submissions)
+        self.landing_undos = LandingUndos(context, self.submissions, self.fetcher)
         self.budgets = budgets = Budgets(context, self.intents)
         self.relay = Relay(context, Accounts(context, self.costs, budgets))
         evidence = Evidence(context, LimitPauses(context, self.intents))

@@ -6,6 +6,8 @@ import time
 
 QUICK = 60.0
 LONG = 1800.0
+FILTERS = 600.0
+"""Seconds for what the person's filters write at once: they may fetch it from elsewhere."""
 LOOK = 30.0
 """Seconds for questions about what an agent wrote, who can have git take for ever with each."""
 MOST = 128 << 20

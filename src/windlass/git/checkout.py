@@ -30,12 +30,22 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import few, printable_line
-from windlass.git import gitfiles, index_entries, index_lock, leftovers, views, workspace_state
+from windlass.git import (
+    bounds,
+    filters,
+    gitfiles,
+    index_entries,
+    index_lock,
+    leftovers,
+    views,
+    workspace_state,
+    worktrees,
+)
 from windlass.git.bounds import LONG, LOOK
 from windlass.git.environment import Dirs
 from windlass.git.index_entries import Side
 from windlass.git.index_lock import Move
-from windlass.git.runner import armed, failed, run
+from windlass.git.runner import failed, run
 from windlass.git.walk import walk
 
 if TYPE_CHECKING:
@@ -72,15 +82,28 @@ def uncommitted(repo: Repository, path: str) -> list[str]:
 def opened(
     repo: Repository, path: str, *, read: ReadBox | None = None
 ) -> Iterator[tuple[Dirs, str]]:
-    """Lends folders over a copy of the checkout's index, and says where the real one is."""
+    """Lends folders over a copy of the checkout's index, and says where the real one is.
+
+    In a checkout of the person's own, git goes by their settings and runs their filters.
+    """
     git_dir = _git_dir(repo, path)
-    if git_dir == repo.git_dir:
+    is_main = git_dir == repo.git_dir
+    if is_main or worktrees.is_of_person(repo, path):
         with workspace_state.scratch(repo) as folder:
             copy = os.path.join(folder, "index")
-            with gitfiles.opened(os.path.realpath(repo.git_dir)) as top:
+            with gitfiles.opened(os.path.realpath(git_dir)) as top:
                 gitfiles.copy_file(top, "index", into=copy)
-            main = Dirs(git_dir=repo.git_dir, work_tree=repo.root, index=copy)
-            yield armed(main), git_dir
+            tree = repo.root if is_main else workspace_state.canonical(path)
+            yield (
+                Dirs(
+                    git_dir=git_dir,
+                    common_dir=repo.git_dir,
+                    work_tree=tree,
+                    index=copy,
+                    of_person=True,
+                ),
+                git_dir,
+            )
         return
     with views.viewed(repo, workspace_state.locate(repo, path, box=read)) as view:
         yield view.dirs, git_dir
@@ -161,6 +184,7 @@ class Follower:
         self._move = move
         self._lock = lock
         self._changes = index_entries.between(dirs, move.old, move.new)
+        self._are_filters_tried = False
         self.stuck = False
         """Whether index and files may disagree, so that the lock has to stay."""
 
@@ -219,9 +243,10 @@ class Follower:
     def refuse(self) -> None:
         """Refuses, untouched, if something is in the way."""
         self._refuse_untracked()
-        self._refresh()
+        filters.refuse_to_look(self._refresh, self._dirs)
         tried = self._read_tree("-n")
         if tried.code == 0:
+            self._try_filters()
             return
         if edited := self._edited():
             raise Conflict(
@@ -235,6 +260,12 @@ class Follower:
             f"the checkout {printable_line(self._dirs.work_tree or '')} is in the way: {names}",
             "commit, stash or move those files, then try again",
         )
+
+    def _try_filters(self) -> None:
+        """Refuses what the person's filters cannot write, while nothing has moved: once."""
+        if not self._are_filters_tried:
+            filters.refuse_failing(self._dirs, self._changes, self._move.new)
+            self._are_filters_tried = True
 
     def _edited(self) -> list[str]:
         """The files that would move, and that the person has edited or staged."""
@@ -334,7 +365,8 @@ class Follower:
 
     def _refresh(self) -> None:
         """Has the copy know the files again that were written with the same content."""
-        run(["update-index", "-q", "--refresh"], dirs=self._dirs, ok=(0, 1), timeout=LONG)
+        words = ["update-index", "-q", "--refresh"]
+        run(words, dirs=self._dirs, ok=(0, 1), timeout=bounds.FILTERS)
 
     def load(self) -> None:
         """Copies the real index, which nobody else changes while its lock is ours."""

@@ -2,7 +2,7 @@
 
 Agents write work trees, `.git` pointers, attributes and (in a clone) whole configurations, so plain
 git over their files runs their programs; everything that git could be talked into running is
-switched off here, once, for every call.
+switched off here, once, for every call. In a checkout of the person's own their settings hold.
 """
 
 from __future__ import annotations
@@ -48,6 +48,26 @@ _SWITCHES: dict[str, str] = {
 }
 
 
+_FOR_THE_PERSON = (
+    # What is moved under them runs no hook of theirs, and asks them nothing.
+    *("core.hooksPath", "core.editor", "core.askPass"),
+    # What makes git faster lies beside an index, and not beside a copy of it.
+    *("core.fsmonitor", "core.untrackedCache", "core.splitIndex", "index.sparse"),
+    *("gc.auto", "maintenance.auto", "submodule.recurse", "protocol.ext.allow"),
+)
+"""What is switched off in a checkout of the person's own, where no agent writes what is run."""
+_ONLY_WHAT_IS = {
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": "/nonexistent",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+_OF_THE_USER = (
+    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
+    *(f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")),
+)
+_HOW_THE_USER_CONNECTS = ("GIT_SSH", "GIT_SSH_COMMAND")
+
+
 class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     """The folders that git is told outright, so that it discovers none of them from agent files."""
 
@@ -67,6 +87,8 @@ class Dirs(msgspec.Struct, frozen=True, kw_only=True):
     """The words that start git in a box, for what is safe only inside one."""
     replaces: str = ""
     """Below which refs lies what is read in the place of commits; nothing is replaced without."""
+    of_person: bool = False
+    """Whether this is a checkout of the person's own, where their settings and filters hold."""
     limited: bool = False
     """Whether git has only so much memory and time outside of a box, as `limited` says."""
 
@@ -81,25 +103,12 @@ class ReadBox(Protocol):
 def environment(
     dirs: Dirs | None, *, config: Mapping[str, str], extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """Builds git's whole environment from nothing but PATH."""
-    env = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": "/nonexistent",
-        "LC_ALL": "C",
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_GRAFT_FILE": "/nonexistent",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_AUTHOR_NAME": "Windlass",
-        "GIT_AUTHOR_EMAIL": "windlass@localhost",
-        "GIT_COMMITTER_NAME": "Windlass",
-        "GIT_COMMITTER_EMAIL": "windlass@localhost",
-    }
-    settings = {**_SWITCHES, **(dirs.config if dirs else {}), **config}
+    """Builds git's whole environment: from nothing but PATH, or as the person's own git has it."""
+    if dirs is not None and dirs.of_person:
+        env, switches = _of_person(), {key: _SWITCHES[key] for key in _FOR_THE_PERSON}
+    else:
+        env, switches = _of_nobody(), _SWITCHES
+    settings = {**switches, **(dirs.config if dirs else {}), **config}
     if is_confined(dirs):
         settings = {**WITH_LITTLE_MEMORY, **settings}
     env["GIT_CONFIG_COUNT"] = str(len(settings))
@@ -122,6 +131,41 @@ def environment(
             env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = dirs.objects
     env.update(extra)
     return env
+
+
+def of_the_user(*, connects: bool = False) -> dict[str, str]:
+    """The environment of the person's own git; nobody can be asked anything.
+
+    With what they say of connections where git `connects` to a remote.
+    """
+    kept = (*_OF_THE_USER, *(_HOW_THE_USER_CONNECTS if connects else ()))
+    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in kept}
+    if connects:
+        env.pop("SSH_ASKPASS", None)
+        env["SSH_ASKPASS_REQUIRE"] = "never"
+    return env | {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "LC_ALL": "C"}
+
+
+def _of_person() -> dict[str, str]:
+    """Theirs, with the commits as they are, and no lock taken for a look. A filter may connect."""
+    return of_the_user(connects=True) | _ONLY_WHAT_IS
+
+
+def _of_nobody() -> dict[str, str]:
+    return _ONLY_WHAT_IS | {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": "/nonexistent",
+        "LC_ALL": "C",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_AUTHOR_NAME": "Windlass",
+        "GIT_AUTHOR_EMAIL": "windlass@localhost",
+        "GIT_COMMITTER_NAME": "Windlass",
+        "GIT_COMMITTER_EMAIL": "windlass@localhost",
+    }
 
 
 def limited(dirs: Dirs) -> Dirs:

@@ -126,7 +126,8 @@ def _no_oid(change: Change) -> bytes:
     return b"0" * max(len(entry.oid) for entry in (change.old, change.new) if entry is not None)
 
 
-def feed(args: list[str], lines: list[bytes], *, dirs: Dirs) -> None:
+def feed(args: list[str], lines: list[bytes], *, dirs: Dirs, timeout: float | None = None) -> None:
     """Has git read lines that end with NUL; does not start it for none."""
     if lines:
-        run(args, dirs=dirs, stdin=b"\0".join(lines) + b"\0", timeout=Patience().left)
+        within = Patience().left if timeout is None else timeout
+        run(args, dirs=dirs, stdin=b"\0".join(lines) + b"\0", timeout=within)

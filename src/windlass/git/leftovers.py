@@ -75,7 +75,8 @@ def _write(dirs: Dirs, paths: list[bytes]) -> None:
     attributes = [path for path in paths if os.path.basename(path) == b".gitattributes"]
     others = [path for path in paths if path not in attributes]
     for group in (attributes, others):
-        index_entries.feed(["checkout-index", "-f", "-q", "-z", "--stdin"], group, dirs=dirs)
+        words = ["checkout-index", "-f", "-q", "-z", "--stdin"]
+        index_entries.feed(words, group, dirs=dirs, timeout=LONG)
 
 
 def folders_of(changes: Iterable[Change]) -> set[bytes]:

@@ -48,6 +48,10 @@ _RENAMES = {"merge.renameLimit": "2000"}
 What is moved as it is, or keeps its name, is found however many there are."""
 
 
+class Unmergeable(GitError):
+    """Two commits that no merge brings together, whoever tries it and whenever."""
+
+
 class MergeCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What merging `source` into `target` would mean."""
 
@@ -141,7 +145,7 @@ def merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[
     with merge_attributes.seen(repo, ours) as dirs:
         said = run(args, dirs=dirs, config=_RENAMES, ok=(0, 1, 128), timeout=LONG)
     if said.code == 128 and b"unrelated histories" in said.err:
-        raise GitError(
+        raise Unmergeable(
             "the two branches share no history", "was the branch made in another repository?"
         )
     if said.code == 128:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from windlass.git import pipes
 from windlass.git.bounds import QUICK
-from windlass.git.environment import Dirs, environment
+from windlass.git.environment import Dirs, environment, of_the_user
 from windlass.git.runner import (
     GitResult,
     TookTooLong,
@@ -23,7 +23,7 @@ from windlass.git.runner import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 _MOST_OF_REMOTES = 8 << 20
 
@@ -42,18 +42,12 @@ def user_settings(*, cwd: str) -> dict[str, str]:
     return settings
 
 
-_OF_THE_USER = (
-    *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"),
-    *(f"GIT_{role}_{what}" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")),
-)
-
-
 def run_as_the_user(args: Sequence[str], *, cwd: str, timeout: float = QUICK) -> GitResult:
     """Runs git as the user would in their own checkout: with their settings, hooks and signature.
 
     Nobody can be asked anything. Never for what an agent wrote.
     """
-    env = _environment_of_the_user(_OF_THE_USER)
+    env = of_the_user()
     process = started(
         args,
         dirs=None,
@@ -89,7 +83,6 @@ _TOWARDS_REMOTES: dict[str, str] = {
     "http.lowSpeedLimit": "1",
     "http.lowSpeedTime": "60",
 }
-_HOW_THE_USER_CONNECTS = ("GIT_SSH", "GIT_SSH_COMMAND")
 
 
 def run_towards_remote(args: Sequence[str], *, dirs: Dirs, timeout: float) -> GitResult:
@@ -98,9 +91,7 @@ def run_towards_remote(args: Sequence[str], *, dirs: Dirs, timeout: float) -> Gi
     None of the repository's hooks run, and nobody can be asked anything. How it ended is the
     caller's to read, whatever its code is.
     """
-    env = _environment_of_the_user((*_OF_THE_USER, *_HOW_THE_USER_CONNECTS))
-    env.pop("SSH_ASKPASS", None)
-    env |= {"GIT_DIR": dirs.git_dir, "SSH_ASKPASS_REQUIRE": "never"}
+    env = of_the_user(connects=True) | {"GIT_DIR": dirs.git_dir}
     env["GIT_CONFIG_COUNT"] = str(len(_TOWARDS_REMOTES))
     for number, (key, value) in enumerate(_TOWARDS_REMOTES.items()):
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
@@ -129,11 +120,6 @@ def run_towards_remote(args: Sequence[str], *, dirs: Dirs, timeout: float) -> Gi
         finally:
             end(process)
     return GitResult(process.returncode, out, err)
-
-
-def _environment_of_the_user(kept: Iterable[str]) -> dict[str, str]:
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in kept}
-    return env | {"GIT_TERMINAL_PROMPT": "0", "GIT_EDITOR": "false", "LC_ALL": "C"}
 
 
 def _as_the_user(args: Sequence[str], *, cwd: str) -> str:

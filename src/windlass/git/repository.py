@@ -34,6 +34,12 @@ _REFTABLES = ".invalid"
 """The branch in the file HEAD where refs are not files."""
 # With NULs: the parts of a name that an agent made must not be taken for more commands.
 _UPDATE = ("update-ref", "-z", "--stdin")
+_WINDLASS = "refs/windlass/"
+_HOLDERS = (
+    *("refs/heads/", "refs/remotes/", f"{_WINDLASS}upstream/"),
+    *(f"{_WINDLASS}{kept}/" for kept in ("base", "changes", "restored", "trash")),
+)
+"""Where a commit is held by somebody who may bring it back."""
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -313,11 +319,19 @@ def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
     return repo.git("merge-base", "--is-ancestor", older, newer, ok=(0, 1)).code == 0
 
 
-def is_elsewhere(repo: Repository, commit: str) -> bool:
-    """Whether a remote is known to have a commit."""
-    places = ("refs/remotes/", "refs/windlass/upstream/")
-    said = repo.git("for-each-ref", "--count=1", f"--contains={commit}", *places)
-    return bool(said.out.strip())
+def is_elsewhere(repo: Repository, commit: str, *, branch: str) -> bool:
+    """Whether anything but a branch has a commit, or was begun on it.
+
+    A remote, another branch, a worktree on none, what an agent has or had, in the trash as well.
+    """
+    args = ["--format=%(refname)", f"--contains={commit}", *_HOLDERS]
+    having = {os.fsdecode(name) for name in repo.git("for-each-ref", *args).out.splitlines()}
+    if having - {f"refs/heads/{branch}"}:
+        return True
+    attached = {place for _, place in _attached(repo)}
+    detached = {repo.root, *workspace_state.admins(repo).values()} - attached
+    heads = {head_commit(repo, place) for place in detached}
+    return any(head is not None and is_ancestor(repo, commit, head) for head in heads)
 
 
 def merge_bases(repo: Repository, a: str, b: str) -> list[str]:

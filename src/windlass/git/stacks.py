@@ -59,7 +59,9 @@ class Stack(NamedTuple):
     trees: tuple[str, ...] = ()
     """What each of those in the group made of what lies below it."""
     refused: Mapping[str, str] = MappingProxyType({})
-    """Why changes cannot be merged with anything: what git says of them."""
+    """Why changes cannot be merged with anything, whenever that is tried."""
+    unmade: Mapping[str, str] = MappingProxyType({})
+    """Why nobody knows of changes whether they merge: git failed, as on a full disk."""
 
 
 def build(
@@ -72,14 +74,17 @@ def build(
     deferred: list[str] = []
     nothing: list[str] = []
     refused: dict[str, str] = {}
+    unmade: dict[str, str] = {}
     for layer in layers:
         try:
             new, paths = _merged(repo, layer, top=top, tip=tip)
             alone = paths and (_merged(repo, layer, top=tip, tip=tip)[1] if top != tip else paths)
-        except GitError as error:
+        except (merges.Unmergeable, path_count.TooManyPaths) as error:
             # What its author made of it is no reason to hold the others.
-            _require_well(repo, tip)
-            refused[layer.name] = f"{error.message} ({error.hint})" if error.hint else error.message
+            refused[layer.name] = told(error)
+            continue
+        except GitError as error:
+            unmade[layer.name] = told(error)
             continue
         if alone:
             conflicts[layer.name] = alone
@@ -105,6 +110,7 @@ def build(
         heads=tuple(one.head for one in made),
         trees=tuple(one.tree for one in made),
         refused=refused,
+        unmade=unmade,
     )
 
 
@@ -129,9 +135,9 @@ def _merged(repo: Repository, layer: Layer, *, top: str, tip: str) -> tuple[str,
     return merges.merge_trees(repo, ours=top, theirs=theirs)
 
 
-def _require_well(repo: Repository, tip: str) -> None:
-    """Raises where git can merge nothing here at all, so that no change is blamed for it."""
-    merges.merge_trees(repo, ours=tip, theirs=tip)
+def told(error: GitError) -> str:
+    """What git says of it, and what to do, as one text."""
+    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 def _without(repo: Repository, head: str, paths: Sequence[str], *, top: str) -> str:

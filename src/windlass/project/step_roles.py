@@ -49,10 +49,10 @@ def applied(pipeline: Pipeline, windlass: str) -> Pipeline:
 def problems(value: Any, windlass: str) -> list[Problem]:
     """What is wrong with the roles that a pipeline's steps name; who is unknown is not judged."""
     known, found = set(names(windlass)), []
-    for path, name in spec.agents(value):
+    for path, name, at_step in spec.agents(value):
         if name in known:
             try:
-                find(name, windlass)
+                find(name, windlass, at_step=at_step)
             except ConfigError as error:
                 found.append(Problem(path, error.message, error.hint))
     return found

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.core.runs.told import Told
 
+from windlass.core.events import BudgetExceeded
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline, Step
 from windlass.core.runs import orders
@@ -193,3 +194,13 @@ def test_an_iteration_that_waits_for_an_answer_is_not_over() -> None:
     told.done(orders.ITERATE, waits=True)
     assert (told.state.stage, told.state.loop.iteration) == ("working", 1)
     assert told.turn(1, PASSED).asked == orders.CLOSE
+
+
+def test_money_that_is_spent_while_an_iteration_ends_ends_the_visit() -> None:
+    """What a session has cost is known once it is over."""
+    told = looping().turn(1, LEFT).ends(1)
+    spent = {"budget": "budget.step", "sentence": "this visit has cost 2.00 of 1.00 USD"}
+    told.hear(BudgetExceeded.kind, agent="u", session=1, hint="", **spent)
+    assert told.done(orders.ITERATE, waits=False).asked == orders.CLOSE
+    assert told.state.result == "UNKNOWN"
+    assert "2.00 of 1.00 USD" in told.state.said

@@ -152,3 +152,9 @@ def test_an_answer_of_the_session_before_counts_though_its_agent_was_woken(told:
     told.turn(1, "nothing").turn(1, "<result>FAIL</result>").ends(1)
     assert told.done(orders.ASK, session=2).asked == orders.CLOSE
     assert told.state.result == "FAIL"
+
+
+def test_of_two_turns_while_something_is_under_way_the_later_one_counts(told: Told) -> None:
+    told.turn(1, "nothing").turn(1, "still nothing").turn(1, "<result>FAIL</result>").ends(1)
+    assert told.done(orders.ASK).asked == orders.CLOSE
+    assert told.state.result == "FAIL"

@@ -71,6 +71,17 @@ def test_a_script_that_the_gate_calls_made_empty_is_not_green_or_named(ground: G
     assert done["marks"] == ["edits what steers tests: Makefile"]
 
 
+def test_a_runner_of_the_changes_own_is_named(ground: GateGround) -> None:
+    """The gate's line calls Python's; found first is the one that has nothing to run."""
+    says = "print('Ran 1 test in 0.0s\\n\\nOK')\n"
+    red = "def test():\n    raise SystemExit(1)\n"
+    ground.commit(
+        {"unittest/__init__.py": "", "unittest/__main__.py": says, "test_calc.py": red}, branch="a"
+    )
+    (line,) = [mark for mark in ground.prove("a")["marks"] if "steers" in mark]
+    assert line == "edits what steers tests: unittest/__init__.py, unittest/__main__.py"
+
+
 def test_edits_of_what_steers_tests_are_named(ground: GateGround) -> None:
     """Not those of the rest of the same files."""
     ground.commit({"package.json": '{"scripts": {"test": "x"}, "dependencies": {}}'})

@@ -121,6 +121,20 @@ def test_an_agent_lands_what_is_its_own_and_below_it_and_a_person_looks_first(
         crew.workshop.ask_as(fox, "merge", agent="fox", into="main", ungated=True)
 
 
+def test_of_which_task_a_change_is_no_agent_says(crew: CrewGround) -> None:
+    """The commit that lands names it, and `wl log --landed` does: the person believes both."""
+    fox = crew.worker("fox")
+    crew.commit(fox, {"more.py": "more = 1\n"})
+    with pytest.raises(Denied, match="this is for XYZ-99") as refused:
+        crew.workshop.ask_as(fox, "submit", key="says", task="XYZ-99")
+    assert "wl merge agent/fox --task XYZ-99" in refused.value.hint
+    made = crew.workshop.ask_as(fox, "submit", key="says nothing")
+    assert crew.change(made["id"])["task"] == ""
+    crew.commit(fox, {"more.py": "more = 2\n"})
+    crew.workshop.ask("submit", change="fox", task="XYZ-99")
+    assert crew.change(made["id"])["task"] == "XYZ-99"
+
+
 def test_who_is_to_land_by_itself_has_a_draft_until_it_is_done(crew: CrewGround) -> None:
     """Then it is proposed, and a person looks at it first unless the configuration says not to."""
     fox = crew.worker("fox", land=True)

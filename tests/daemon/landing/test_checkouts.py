@@ -140,6 +140,30 @@ def test_a_worktree_that_is_away_is_left_behind_and_that_is_said(
     assert at(ground, other) == ("HEAD", "")
 
 
+def test_what_a_filter_of_the_persons_cannot_write_is_held_and_lands_when_it_can(
+    ground: LandingGround,
+) -> None:
+    """As where an LFS file cannot be fetched: the checkout is as it was, and others land."""
+    ground.commit({".gitattributes": "*.sec filter=rot\n"})
+    ground.commit({"new.sec": "arj\n"}, branch="secret")
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    ground.git("config", "filter.rot.required", "true")
+    ground.git("config", "filter.rot.smudge", "echo no key >&2; false")
+    name = ground.submit("secret")
+    ground.submit("mine")
+    ground.settle()
+    assert ground.states() == {"secret": "held", "mine": "landed"}
+    assert ground.change(name)["why"].startswith("your git filters do not write new.sec: ")
+    assert at(ground, ground.root) == ("main", "")
+    ground.git("config", "filter.rot.smudge", "tr n-za-m a-z")
+    ground.git("config", "filter.rot.clean", "tr a-z n-za-m")
+    ground.submit("secret")
+    ground.settle()
+    assert ground.states() == {"secret": "landed", "mine": "landed"}
+    assert (ground.root / "new.sec").read_text() == "new\n"
+    assert at(ground, ground.root) == ("main", "")
+
+
 def test_what_is_not_committed_of_a_branch_that_is_checked_out_is_named(
     ground: LandingGround,
 ) -> None:

@@ -66,6 +66,29 @@ def test_what_nothing_followed_is_taken_off_the_target(crew: CrewGround) -> None
     assert (crew.root / "more.py").exists()
 
 
+@pytest.mark.parametrize("who", ["branch", "agent", "detached"])
+def test_what_somebody_has_begun_on_is_reverted_so_that_they_do_not_bring_it_back(
+    crew: CrewGround, tmp_path: Path, who: str
+) -> None:
+    """Taken off the target, it would come again with their own landing, without a word."""
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    (mine,) = land(crew, "mine")
+    if who == "branch":
+        branch(crew, "theirs", {"theirs.py": "theirs = 1\n"})
+    elif who == "agent":
+        crew.commit(crew.worker("theirs"), {"theirs.py": "theirs = 1\n"})
+    else:
+        git(crew.root, "worktree", "add", "-q", "--detach", str(tmp_path / "beside"))
+    revert = undo(crew, mine)
+    assert (revert["state"], revert["reverts"]) == ("landed", mine)
+    assert not (crew.root / "more.py").exists()
+    if who == "detached":
+        return
+    land(crew, "theirs")
+    assert (crew.root / "theirs.py").exists()
+    assert not (crew.root / "more.py").exists()
+
+
 def test_what_is_proven_goes_back_with_what_is_taken_back(crew: CrewGround) -> None:
     """Else agents would be refreshed onto what nobody wants."""
     for number in range(2):

@@ -57,6 +57,17 @@ def test_a_task_that_is_removed_is_stopped_and_its_work_is_in_the_trash(at_work:
     assert not told(at_work, "task.unmarked")
 
 
+def test_a_task_that_is_removed_while_the_board_is_paused_is_stopped(at_work: RunGround) -> None:
+    """No other one is begun meanwhile, and none has waited for that."""
+    at_work.workshop.ask("run.pause", paused=True)
+    at_work.board_file.write_text(f"## TASKS\n\n{SECOND}")
+    for _ in range(4):
+        at_work.later(31)
+    assert at_work.task("API-1")["state"] == "dropped"
+    assert at_work.markers() == {"API-2": " "}
+    assert not told(at_work, "board.held")
+
+
 class Killed(BaseException):
     """The daemon ends here."""
 

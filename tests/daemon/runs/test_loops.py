@@ -63,6 +63,7 @@ def test_a_supervisor_has_a_step_begin_anew_and_its_tree_with_it(board: RunGroun
     assert (board.agent("api-1").role, board.agent("api-1").readonly) == ("loop-supervisor", True)
     assert board.started_with("api-1")["WINDLASS_STEP"] == "execution.supervisor"
     assert "CONTINUE|STOP|RESTART" in told(board)
+    assert (board.task("API-1")["iteration"], board.task("API-1")["duty"]) == (1, "supervisor")
     assert "One half is there." in told(board)
     board.speak("api-1", "<report>No more wrong.py.</report><result>RESTART</result>")
     assert git(board.workspace("api-1"), "rev-parse", "HEAD") == before

@@ -120,7 +120,7 @@ def test_what_a_failed_submission_had_proposed_does_not_land(board: RunGround) -
     board.speak("api-1", PASSED)
     task = board.task("API-1")
     assert (task["state"], task["why"]) == ("failed", "nobody can mark it")
-    assert board.change("c1")["state"] == "dropped"
+    assert (task["change"], board.change("c1")["state"]) == ("c1", "dropped")
     assert board.markers()["API-1"] == "*"
 
 

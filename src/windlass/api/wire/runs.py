@@ -81,6 +81,9 @@ class TaskRunView(TypedDict):
     agent: str | None
     step: str
     visit: int
+    iteration: int
+    duty: str
+    """What its session is for: `work`, or a look at the work, as `supervisor`."""
     visits: list[VisitView]
     verdicts: list[VerdictView]
     change: str

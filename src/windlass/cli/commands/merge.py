@@ -44,7 +44,9 @@ def arguments(parser: ArgumentParser) -> None:
         help="refuse if its tip is another commit by now; the whole id, as wl diff names it",
     )  # fmt: skip
     parser.add_argument("--title", metavar="TEXT", help="what the change is called")
-    parser.add_argument("--task", metavar="TASK", help="the task of the board that it is for")
+    parser.add_argument(
+        "--task", metavar="TASK", help="the task of the board that it is for (not by agents)"
+    )
     parser.add_argument(
         "--needs", metavar="CHANGE", action="append", default=[],
         help="a change that has to land before; may be given several times",

@@ -128,8 +128,9 @@ def _roles(call: Call) -> None:
     )
     for role in found:
         call.say(f"{call.paint(role.name, 'bold')}  {printable_line(role.about)}")
-        said = [*role.results, role.mode, f"{role.turns} turns", f"{role.timeout} s"]
-        said += [f"{role.iterations} rounds"] if role.mode == "loop" else []
+        said = [*role.results, role.mode, *([f"{role.turns} turns"] if role.turns else [])]
+        said += [f"{role.timeout} s"]
+        said += [f"{role.iterations} iterations"] if role.mode == "loop" else []
         said += ["looks only"] if role.readonly else []
         call.say(call.paint(f"  {', '.join(said)}", "dim"))
         for more in configured[role.name]:

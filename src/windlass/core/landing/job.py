@@ -63,7 +63,7 @@ def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
 def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in a change, a verdict or the end of an effect, and says what is done next."""
     known = shapes.convert(data, LandingState)
-    decision = _advance(msgspec.structs.replace(known, now=news.at), news)
+    decision = _advance(pauses.at(known, news.at), news)
     state = decision.state
     if not state["red"] or state["busy"] or state["look"] or decision.wake_at is not None:
         return decision
@@ -108,7 +108,8 @@ def _ended(state: LandingState, effect: dict[str, Any]) -> Decision:
         return _landed_late(state, result) if effect["what"] == LAND else _decided(state)
     state = msgspec.structs.replace(state, busy="", number=0)
     if result.get("waits"):
-        # Another git is at work in a checkout: it ends, and then it goes on as it is.
+        # Another git is at work in a checkout, or a disk is full: then it goes on as it is.
+        state = msgspec.structs.replace(state, ended={}, revised=())
         return _decided(pauses.resting(state))
     return _ENDS[effect["what"]](state, effect)
 
@@ -201,6 +202,15 @@ def _forgotten(state: LandingState) -> LandingState:
     return msgspec.structs.replace(state, tip="", tries=(), deferred=())
 
 
+def _outrun(state: LandingState, group: Collection[str]) -> LandingState:
+    """Counts that the target has moved on while these were in the gate."""
+    queue = tuple(
+        msgspec.structs.replace(w, moved=w.moved + 1) if w.change in group else w
+        for w in state.queue
+    )
+    return msgspec.structs.replace(state, queue=queue)
+
+
 def _is_running(tried: Try) -> bool:
     return tried.outcome is None and not tried.stale
 
@@ -273,6 +283,7 @@ def _tried(state: LandingState, effect: dict[str, Any]) -> Decision:
     if why := result.get("held"):
         return _hold_all(state, why)
     if result["tip"] != state.tip:
+        state = _outrun(state, {name for tried in state.tries for name in tried.group})
         state = msgspec.structs.replace(_forgotten(state), tip=result["tip"])
     made = [shapes.convert(tried, Try) for tried in result["tries"]]
     known = {tried.group for tried in made}
@@ -316,6 +327,7 @@ def _landed(state: LandingState, effect: dict[str, Any]) -> Decision:
         edits = tuple(result.get("edits", ()))
         tries = tuple(_marked(t, marks, edits) if t.group == group else t for t in state.tries)
         return _next(msgspec.structs.replace(state, tries=tries))
+    state = _outrun(state, result["group"] if result.get("moved") else ())
     state = _forgotten(state)
     if result["landed"]:
         return _next(msgspec.structs.replace(state, red=""), *retired(result))
@@ -381,14 +393,15 @@ def _next(state: LandingState, *first: Effect) -> Decision:
     unwanted = [g for g in decision.cancel if decision.land or not waiting.issuperset(g)]
     state = _cancelled(state, unwanted)
     if decision.land:
-        return _do(state, LAND, tried=_kept_try(state, decision.land))
+        return _do(state, LAND, tried=_kept_try(state, decision.land), tip=state.tip)
     if decision.reject or decision.hold:
         if _red_tip(state) is not None:
             state = msgspec.structs.replace(state, red=state.tip, look=0)
         return _stop(state, _sent_back(state, decision))
     if decision.start:
         groups = [list(group) for group in decision.start]
-        return _do(state, TRY, groups=groups, misses=state.misses)
+        moved = {waiting.change: waiting.moved for waiting in state.queue if waiting.moved}
+        return _do(state, TRY, groups=groups, misses=state.misses, moved=moved)
     return _decided(state)
 
 

@@ -24,6 +24,8 @@ class Waiting(msgspec.Struct, frozen=True):
     """Whether it is tried with no other."""
     restless: bool = False
     """Whether it was revised while it was tried: others do not wait for it any more."""
+    moved: int = 0
+    """How often the target moved while this was in the gate, so that it is proven anew."""
 
 
 class Try(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +41,8 @@ class Try(msgspec.Struct, frozen=True, kw_only=True):
     """These paths."""
     by_old_gate: bool = False
     """Whether the gate as it was judges it: if that finds it green, so does its own have to."""
+    gate: str = ""
+    """The gate that judges it, in short: what another one finds says nothing of it."""
     stale: bool = False
     """Whether one of the group has another revision by now, so that the outcome says nothing."""
 

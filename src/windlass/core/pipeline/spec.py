@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from windlass.core import json_text
 from windlass.core.json_text import Problem, key, kind
@@ -57,8 +57,17 @@ def check(
     return (None if bad else pipeline), reader.problems
 
 
-def agents(value: Any) -> Iterator[tuple[str, str]]:
-    """The roles that a pipeline's steps and their inline steps name, with their paths."""
+class NamedRole(NamedTuple):
+    """A role that a step of a pipeline names, and where."""
+
+    path: str
+    name: str
+    at_step: Mapping[str, Any]
+    """What the step itself says of it."""
+
+
+def agents(value: Any) -> Iterator[NamedRole]:
+    """The roles that a pipeline's steps and their inline steps name."""
     steps = value.get("steps") if isinstance(value, dict) else None
     for number, step in enumerate(steps if isinstance(steps, list) else ()):
         path = f"$.steps[{number}]"
@@ -67,7 +76,9 @@ def agents(value: Any) -> Iterator[tuple[str, str]]:
         named = [(path, step), *((f"{path}.on_result.{name}", held) for name, held in inside)]
         for at, held in named:
             if isinstance(held, dict) and isinstance(held.get("agent"), str):
-                yield key(at, "agent"), held["agent"]
+                config = held.get("config")
+                said = config if isinstance(config, dict) else {}
+                yield NamedRole(key(at, "agent"), held["agent"], said)
 
 
 def data(pipeline: Pipeline) -> dict[str, Any]:

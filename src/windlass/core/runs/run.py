@@ -210,7 +210,7 @@ def _finished(state: RunState, result: dict[str, Any], _: News) -> Decision:
     if "ending" in result:
         ending = shapes.convert(result["ending"], Ending)
     over = {"outcome": ending.outcome, "why": ending.why, "commit": ending.commit}
-    told = {**over, "task": state.task.id, "change": state.change}
+    told = {**over, "task": state.task.id, "change": result.get("change") or state.change}
     return Decision(moves.begun(state), result=told)
 
 

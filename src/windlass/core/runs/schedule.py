@@ -115,7 +115,7 @@ def advance(data: dict[str, Any], news: News) -> Decision:
         state = _with(state, paused=bool(news.data["paused"]))
     if state.at_work:
         return Decision(begun(_with(state, again=True)))
-    return Decision(begun(state)) if state.paused else _round(state)
+    return _round(state)
 
 
 def _with_end(state: ScheduleState, ended: dict[str, Any]) -> ScheduleState:
@@ -144,14 +144,17 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
         return Decision(begun(state), wake_at=news.at + jobs.backoff(state.failures))
     result = news.data["result"]
     failures = state.failures + 1 if result.get("is_broken") else 0
-    state = _with(state, waits=result["waits"], problem=result["problem"], failures=failures)
+    waits = state.waits if state.paused else result["waits"]
+    state = _with(state, waits=waits, problem=result["problem"], failures=failures)
     if not failures:
         state = _with(state, left=result["waiting"] + len(result["blocked"]))
     state = _with(state, held=result["held"], postponed=_postponed(state, result, news.at))
     missing = {name: state.missing.get(name, news.at) for name in result.get("missing", ())}
     state = _with(state, missing=missing, edited=result.get("edited", {}))
     if state.paused:
-        return Decision(begun(_with(state, again=False)))
+        # People edit tasks at work also while no more are begun.
+        wake_at = news.at + PERIOD if result["running"] else None
+        return Decision(begun(_with(state, again=False)), wake_at=wake_at)
     if state.again:
         return _round(state)
     if failures and (result["running"] or failures < _MOST_BROKEN):

@@ -139,12 +139,16 @@ def _hear(state: RunState, heard: Heard, at: float) -> Decision:
     begins = state.stage == "beginning" and heard.session > state.session
     may_go_on = state.stage in ("looking", "asking", "iterating")
     if begins or (may_go_on and heard.session >= state.session):
-        # That a session ended or was too dear says less than what its agent said before.
-        known = state.heard
-        if heard.what not in _SAID and known is not None and known.session == heard.session:
+        # What the agent said says most of a session, and that it ended says least.
+        known = state.heard if state.heard and state.heard.session == heard.session else None
+        if known is not None and _weight(heard) < _weight(known):
             return rest(state)
         return rest(changed(state, heard=heard))
     return rest(state)
+
+
+def _weight(heard: Heard) -> int:
+    return 2 if heard.what in _SAID else int(heard.what != "session")
 
 
 def _judge_heard(state: RunState, heard: Heard, at: float) -> Decision:
@@ -216,6 +220,8 @@ def iterated(state: RunState, result: dict[str, Any], news: News) -> Decision:
         return _working(state, news.at)
     if state.loop.duty == resume.DUTY:
         return resume.decided(state, news.at)
+    if (heard := state.heard) is not None and heard.what in _BUDGETS.values():
+        return _judge_heard(changed(state, heard=None), heard, news.at)
     loop = loops.after(state.loop, state.role, state.said, sums_up=state.sums_up)
     return go_on(changed(fresh_session(state), loop=loop, stage="beginning"))
 

@@ -356,7 +356,7 @@ class Proofs:
         known = {o.check.name: read(partial(verdicts.green, key=o.key)) for o in orders}
         green = {name: verdict for name, verdict in known.items() if verdict is not None}
         git = repos.git(gate.repo)
-        paths = [p for p in gate_trees.edited(git, base, tree) if marks.may_steer(p, gate.spec)]
+        paths = marks.may_steer(gate_trees.edited(git, base, tree), gate.spec)
         # One after the other: together they may be more than there is memory for.
         seen = (Edit(p, _text(git, base, p), _text(git, tree, p)) for p in paths[:_MOST_EDITS])
         unread = (Edit(p, None, marks.UNREAD) for p in paths[_MOST_EDITS:])

@@ -9,20 +9,21 @@ from typing import Any
 import msgspec
 
 from windlass.core import shapes
-from windlass.core.errors import Conflict
+from windlass.core.errors import ConfigError, Conflict
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.core.landing.queue import Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
+from windlass.daemon.gate.gates import Gate
 from windlass.daemon.gate.proofs import Proofs
 from windlass.daemon.kernel import repos, set_aside
 from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import guards, landed, messages, pushes
+from windlass.daemon.landing import guards, landed, messages, pushes, queues, tries
 from windlass.daemon.landing.pull_requests import PullRequests
 from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
@@ -83,7 +84,7 @@ class Landings:
             ref = remotes.upstream_ref(target.remote, work.data["target"])
         made = self._stacked(work, git, repository.require(git, ref), tried.group)
         if (made.stack.group, made.stack.tree) != (tried.group, tried.tree):
-            work.keep(**found)
+            work.keep(**found, moved=made.stack.tip != work.data.get("tip", made.stack.tip))
             return
         if not all(self._may_land(change, work.data["heads"]) for change in made.changes):
             work.keep(**found)
@@ -92,6 +93,9 @@ class Landings:
             work.keep(**found | {"in_the_way": dict.fromkeys(tried.group, why)})
             return
         gate = gates.read(self._context, repo, branch=work.data["target"])
+        if self._judge(gate, git, made) != tried.gate:
+            work.keep(**found)
+            return
         unproven = gates.unproven(gate)
         work.keep(verdict=unproven or landed.PASSED, method=gate.config.landing.method)
         if edits := guards.unknown_edits(gate, git, made.changes, made.stack):
@@ -101,6 +105,13 @@ class Landings:
         if not found["marks"]:
             found |= self._way(work, git, made, is_local=target.mode == "local")
         self._context.store.write(partial(self._decide, work=work, group=tried.group, found=found))
+
+    def _judge(self, gate: Gate, git: Repository, made: StackedGroup) -> str:
+        """The gate that would judge it now; none where what it makes of the gate cannot be read."""
+        try:
+            return tries.judge(self._context, gate, git, made)
+        except ConfigError:
+            return ""
 
     def _decide(
         self, writing: Writing, *, work: RunningIntent, group: Sequence[str], found: dict[str, Any]
@@ -114,9 +125,8 @@ class Landings:
         is_wanted = all(
             change is not None and self._may_land(change, work.data["heads"]) for change in changes
         )
-        for change in changes if is_wanted else ():
-            if change is not None and change.why != found["waits"]:
-                rows.move(writing, change, why=found["waits"])
+        if is_wanted:
+            _say_waits(writing, work, found["waits"])
         work.keep_in(writing, **(found if is_wanted else {**found, "plan": None}))
 
     def _may_land(self, change: Change, heads: Mapping[str, str]) -> bool:
@@ -205,8 +215,10 @@ class Landings:
         except Conflict as error:
             if not _has_landed(git, plan):
                 # The branch, or a checkout of it, is not as it was: look again.
-                is_busy = isinstance(error, CheckoutBusy)
-                work.keep(plan=None, waits=_told(error) if is_busy else "")
+                waits = _told(error) if isinstance(error, CheckoutBusy) else ""
+                if waits:
+                    work.with_next_record(partial(_say_waits, work=work, why=waits))
+                work.keep(plan=None, waits=waits, moved=not waits)
                 return
         behind = _left_behind(git, plan, behind)
 
@@ -224,6 +236,12 @@ class Landings:
         if work.data.get("plan") is not None:
             git = repos.git(repos.by_id(self._context, RepoId(work.intent.repo)))
             merges.settle(git, shapes.convert(work.data["plan"], MergePlan))
+
+
+def _say_waits(writing: Writing, work: RunningIntent, why: str) -> None:
+    """Says of what is proven why it does not land yet; nothing: it does."""
+    heads = {name: work.data["heads"][name] for name in work.data["tried"]["group"]}
+    queues.say(writing, RepoId(work.intent.repo), heads, why)
 
 
 def _has_landed(git: Repository, plan: MergePlan) -> bool:
@@ -263,6 +281,7 @@ def _outcome(work: RunningIntent) -> dict[str, Any]:
         "group": group,
         "in_the_way": in_the_way,
         "waits": data.get("waits", ""),
+        "moved": data.get("moved", outcome == "moved"),
         "marks": data["marks"],
         "edits": data.get("edits", []),
         "authors": work.read(partial(landed.authors, work=work, group=group)),

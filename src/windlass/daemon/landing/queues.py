@@ -5,6 +5,7 @@ The queue goes by events alone, each committed with the row of which it tells.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing import holds
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import Change
+from windlass.core.landing.changes import Change, ChangeId
 from windlass.core.landing.queue import Waiting
 from windlass.store import changes as rows
 from windlass.store import rows as intent_rows
@@ -46,6 +47,19 @@ def enter(writing: Writing, change: Change) -> Change:
     )
     writing.emit(queued, repo=change.repo, subject=core.subject(change.id))
     return msgspec.structs.replace(change, state="queued", why="")
+
+
+def say(writing: Writing, repo: RepoId, heads: Mapping[str, str], why: str) -> None:
+    """Says of revisions that wait why they are no further; nothing: they are on their way."""
+    for name, head in heads.items():
+        found = rows.find(writing.connection, repo, ChangeId(name))
+        if (
+            found is not None
+            and found.state in core.OPEN
+            and found.head == head
+            and found.why != why
+        ):
+            rows.move(writing, found, why=why)
 
 
 def refuse_landing(writing: Writing, change: Change) -> None:

@@ -92,7 +92,7 @@ class Submissions:
             )
         change = msgspec.structs.replace(
             change,
-            task=request.get("task", ""),
+            task=_task(scope, proposed, request.get("task", "")),
             ends=proposed.author is not None and not request.get("keep", False),
             deletes=request.get("delete", False),
             unattended=request.get("unattended", False),
@@ -235,8 +235,7 @@ class Submissions:
     def _find(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
         git = repos.git(gate.repo)
         if wanted is not None and core.is_id(wanted):
-            change = views.find(self._context, gate.repo.id, wanted)
-            return Proposed(change.branch, self._author(change), change)
+            return self._by_id(gate.repo.id, git, wanted)
         branch = (wanted or "").removeprefix(_HEADS)
         if branch != wanted and repository.branch_exists(git, branch):
             return Proposed(branch, self._working_on(gate.repo.id, branch))
@@ -268,6 +267,23 @@ class Submissions:
         ids.require_long(wanted or author.id, author.id)
         return Proposed(author.branch, author)
 
+    def _by_id(self, repo: RepoId, git: Repository, wanted: str) -> Proposed:
+        """What is meant by the id of a change, which a branch may be called by as well."""
+        is_branch = repository.branch_exists(git, wanted)
+        try:
+            change = views.find(self._context, repo, wanted)
+        except NotFound:
+            if not is_branch:
+                raise
+            return Proposed(wanted, self._working_on(repo, wanted))
+        if is_branch and change.branch != wanted:
+            branch = printable_line(change.branch)
+            raise Conflict(
+                f"{wanted} is a change, of {branch}, and a branch",
+                f"say which: wl merge {branch}, or wl merge {_HEADS}{wanted}",
+            )
+        return Proposed(change.branch, self._author(change), change)
+
     def _author(self, change: Change) -> Agent | None:
         uid = change.author
         if uid is None:
@@ -292,6 +308,19 @@ class Submissions:
             why = f"all of it landed as {(change.commit or '')[:10]}"
             return {**shown, "state": "nothing-to-land", "why": why, "position": None}
         return shown
+
+
+def _task(scope: Scope, proposed: Proposed, said: str) -> str:
+    """The task that a change is for: its author's, by its run, or what the person says."""
+    given = proposed.author.task if proposed.author is not None else ""
+    if scope.caller is not None and said not in ("", given):
+        raise Denied(
+            f"{scope.caller.id} says that this is for {printable_line(said)}, and no agent says"
+            " which task it works on",
+            f"leave it out; the person can: wl merge {printable_line(proposed.branch)}"
+            f" --task {printable_line(said)}",
+        )
+    return said or given
 
 
 def _tip(git: Repository, proposed: Proposed) -> str:

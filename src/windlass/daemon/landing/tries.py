@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import sqlalchemy as sa
 
 from windlass.core.board.board import FILE
-from windlass.core.errors import ConfigError
+from windlass.core.errors import ConfigError, GitError
+from windlass.core.gate.spec import digest
 from windlass.core.ids import RepoId
 from windlass.core.landing import job as landing_job
-from windlass.core.landing.changes import Change, ChangeId
+from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.core.landing.queue import Stopped, Try
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
@@ -24,7 +25,8 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import gate_changes, messages, pins
+from windlass.daemon.landing import gate_changes, messages, pins, queues
+from windlass.daemon.landing.gate_changes import GateChange
 from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import gate_trees, repository, squashes, stacks
@@ -32,8 +34,13 @@ from windlass.git.repository import Repository
 from windlass.git.stacks import Layer, Stack
 from windlass.project import folder
 from windlass.store import changes as rows
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+_UNMADE = "it could not be merged, and is tried again: {}"
+_OUTRUN = "{} moved {} times while this was in the gate, and each time it is proven anew"
+_OFTEN = 2
+"""How often that happens before it is said: once is nothing special."""
 BOARD_FILE = f"{folder.NAME}/{FILE}"
 """What agents change of it stays out: the board is the person's, and is marked by itself."""
 
@@ -53,29 +60,41 @@ class Tries:
 
     def _try(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
-        heads, time = work.data["heads"], int(work.intent.created_at)
+        heads = work.data["heads"]
         look = self._upstreams.refresh(repo, work.data["target"])
         if look.unreachable or look.held:
-            self._not_now(work, look)
+            work.keep(came=self._not_now(work, look))
             return
         self._upstreams.forget_unreachable(repo.id, heads)
+        try:
+            came = self._tried(work, repo)
+        except GitError as error:
+            came = {"waits": stacks.told(error)}
+        if why := came.get("waits"):
+            self._say(repo.id, heads, _UNMADE.format(printable_line(why)))
+        work.keep(came=came)
+
+    def _tried(self, work: RunningIntent, repo: Repo) -> dict[str, Any]:
+        """Makes the trees that were asked for and has them judged, or says what that waits for."""
+        heads, time = work.data["heads"], int(work.intent.created_at)
         gate = gates.landing(gates.read(self._context, repo, branch=work.data["target"]))
         if why := gates.unsigned(self._context, repo) or gate_changes.unaccepted(gate):
-            self._not_now(work, Look(held=why))
-            return
+            return self._not_now(work, Look(held=why))
         git = squashes.seen(repos.git(repo))
         pins.refresh(self._context, repo.id, git)
         tip = gate.target.tip
         tries: list[Try] = []
         stopped: list[Stopped] = []
         deferred: list[str] = []
+        unmade: dict[str, str] = {}
         for asked in work.data["groups"]:
             group, gone = self._present(repo.id, asked, heads)
             stopped += gone
             made = stacked(self._context, git, repo.id, tip=tip, names=group, heads=heads, at=time)
             stack = made.stack
             stopped += _not_tried(stack, heads)
-            deferred += stack.deferred
+            deferred += [*stack.deferred, *stack.unmade]
+            unmade |= stack.unmade
             if not stack.group and asked:
                 continue
             steering = _steering(git, made)
@@ -86,9 +105,13 @@ class Tries:
                     raise
                 stopped += _refused(steering, heads, error)
                 continue
-            self._mark_gating(repo.id, stack.group, heads)
+            self._mark_gating(repo.id, stack.group, work)
+        if unmade and not tries and not stopped:
+            return {"waits": next(iter(unmade.values()))}
+        for name, why in unmade.items():
+            self._say(repo.id, {name: heads[name]}, _UNMADE.format(printable_line(why)))
         came = {"tip": tip, "tries": tries, "stopped": stopped, "deferred": deferred}
-        work.keep(came=msgspec.to_builtins(came))
+        return dict(msgspec.to_builtins(came))
 
     def _present(
         self, repo: RepoId, names: Sequence[str], heads: Mapping[str, str]
@@ -108,32 +131,61 @@ class Tries:
             authors=[change.author for change in made.changes if change.author is not None],
             approved=bool(made.changes) and all(c.approval is not None for c in made.changes),
         )
-        steered = None
-        if is_steered:
-            steered = gate_changes.find(self._context, gate, git, tree)
+        steered = gate_changes.find(self._context, gate, git, tree) if is_steered else None
         outcome, job = prove(gate)
         by_old = steered is not None and outcome is None
         if steered is not None and outcome == "passed":
             outcome, job = prove(steered.gate)
-        return Try(group=made.stack.group, tree=tree, job=job, outcome=outcome, by_old_gate=by_old)
+        return Try(
+            group=made.stack.group,
+            tree=tree,
+            job=job,
+            outcome=outcome,
+            by_old_gate=by_old,
+            gate=_named(gate, steered),
+        )
 
-    def _not_now(self, work: RunningIntent, look: Look) -> None:
-        """Ends a try that the upstream does not let begin."""
+    def _not_now(self, work: RunningIntent, look: Look) -> dict[str, Any]:
+        """What comes of a try that the upstream, or the gate there, does not let begin."""
         if look.unreachable:
             is_first = not work.data.get("misses")
             self._upstreams.say_unreachable(
                 RepoId(work.intent.repo), look.unreachable, work.data["heads"], is_first=is_first
             )
-        work.keep(came={"is_unreachable": bool(look.unreachable), "held": look.held})
+        return {"is_unreachable": bool(look.unreachable), "held": look.held}
 
-    def _mark_gating(self, repo: RepoId, names: Sequence[str], heads: Mapping[str, str]) -> None:
+    def _say(self, repo: RepoId, heads: Mapping[str, str], why: str) -> None:
+        self._context.store.write(partial(queues.say, repo=repo, heads=heads, why=why))
+
+    def _mark_gating(self, repo: RepoId, names: Sequence[str], work: RunningIntent) -> None:
+        """Says of changes that they are in the gate, and how often the target was faster."""
+        heads, moved = work.data["heads"], work.data.get("moved", {})
+        target = printable_line(work.data["target"])
+
         def change(writing: Writing) -> None:
             for name in names:
                 found = rows.find(writing.connection, repo, ChangeId(name))
-                if found is not None and (found.state, found.head) == ("queued", heads[name]):
-                    rows.move(writing, found, state="gating")
+                if found is None or found.state not in OPEN or found.head != heads[name]:
+                    continue
+                times = moved.get(name, 0)
+                why = _OUTRUN.format(target, times) if times >= _OFTEN else ""
+                if (found.state, found.why) != ("gating", why):
+                    rows.move(writing, found, state="gating", why=why)
 
         self._context.store.write(change)
+
+
+def judge(context: Context, gate: Gate, git: Repository, made: StackedGroup) -> str:
+    """The gate that judges a group, in short: the target's, and what the group makes of that."""
+    steered = None
+    if _steering(git, made):
+        steered = gate_changes.find(context, gate, git, made.stack.tree)
+    return _named(gate, steered)
+
+
+def _named(gate: Gate, steered: GateChange | None) -> str:
+    specs = [gate.spec, *([steered.gate.spec] if steered is not None else [])]
+    return digest(specs)
 
 
 class StackedGroup(NamedTuple):

@@ -1,7 +1,8 @@
 """The operation `change.undo`: what landed is taken back.
 
-Where nothing followed it and nobody has it elsewhere, the target goes back to where it was. Else a
-revert is proposed: a change as any other, gated and landed.
+Where nothing followed it and nobody else has it (a remote, another branch, an agent, what is in the
+trash), the target goes back to where it was. Else a revert is proposed: a change as any other,
+gated and landed, so that who has it and lands something does not bring it back.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import msgspec
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, JudgeRequest
 from windlass.core import shapes
-from windlass.core.errors import Conflict, GitError
+from windlass.core.errors import Conflict, GitError, WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Approval, Change, ChangeId
@@ -29,10 +30,12 @@ from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import pins, queues, views
 from windlass.daemon.landing.submissions import Submissions
+from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import gate_trees, merges, repository, reverts, squashes
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
+from windlass.store import rows as agent_rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
@@ -42,9 +45,10 @@ log = logging.getLogger(__name__)
 class LandingUndos:
     """Takes back what landed."""
 
-    def __init__(self, context: Context, submissions: Submissions) -> None:
+    def __init__(self, context: Context, submissions: Submissions, fetcher: CommitFetcher) -> None:
         self._context = context
         self._submissions = submissions
+        self._fetcher = fetcher
 
     def operation(self) -> Operation:
         """Look which of both it is, then do it."""
@@ -94,7 +98,7 @@ class LandingUndos:
             raise AssertionError(change)
         work.read(partial(set_aside.refuse_move, repo=repo.id, branch=change.target))
         tip = repository.require(git, f"refs/heads/{change.target}")
-        if tip == change.commit and alone and not repository.is_elsewhere(git, tip):
+        if tip == change.commit and alone and not self._is_elsewhere(git, change, tip):
             plan = MergePlan(
                 target_ref=f"refs/heads/{change.target}",
                 old=tip,
@@ -108,6 +112,17 @@ class LandingUndos:
         head = self._reverting(git, change, tip, work)
         branch = _free_branch(git, f"revert-{change.id}")
         work.keep(plan=None, head=head, branch=branch)
+
+    def _is_elsewhere(self, git: Repository, change: Change, tip: str) -> bool:
+        """Whether somebody has what landed already, and would bring it back with their own."""
+        live = self._context.store.read(partial(agent_rows.agents, repo=change.repo))
+        try:
+            for agent in live:
+                self._fetcher.fetch(agent)
+        except WindlassError as error:  # then nobody knows what that one has
+            log.warning("%s is taken back by a revert: %s", change.id, error.message)
+            return True
+        return repository.is_elsewhere(git, tip, branch=change.target)
 
     def _reverting(self, git: Repository, change: Change, tip: str, work: RunningIntent) -> str:
         landed = reverts.merge_of(git, change.commit or "", change.head)

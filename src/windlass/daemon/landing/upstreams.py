@@ -12,12 +12,13 @@ from typing import NamedTuple
 
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
-from windlass.core.landing.changes import OPEN, ChangeId
+from windlass.core.landing.changes import OPEN
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Target
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
+from windlass.daemon.landing import queues
 from windlass.daemon.mail import notices
 from windlass.git import remotes, repository
 from windlass.git.repository import Repository
@@ -60,10 +61,7 @@ class Upstreams:
         """Says of what waits that it waits for the remote, and tells the person once."""
 
         def change(writing: Writing) -> None:
-            for name, head in heads.items():
-                found = rows.find(writing.connection, repo, ChangeId(name))
-                if found is not None and found.state in OPEN and found.head == head:
-                    rows.move(writing, found, why=why)
+            queues.say(writing, repo, heads, why)
             if is_first:
                 text = f"what is to land waits: {why}"
                 notices.post(writing, repo, "windlass", "waiting", text, by_hand=True)

@@ -69,7 +69,7 @@ class RunEndings:
                     Step("tell", self._tell),
                 ),
                 lambda _: [],
-                lambda work: {"task": work.data["task"], "ending": work.data["ending"]},
+                lambda work: {name: work.data[name] for name in ("task", "ending", "change")},
             ),
         )
 

@@ -116,7 +116,8 @@ class Rounds:
         most = gate.config.landing.max_attempts if gate is not None else 1
         since = {name: each.since for name, each in state.postponed.items()}
         conflicts = Conflicts(self._context, repo, file.board, at_work, since)
-        held = holds.why(self._context, repo, state.driver, config)
+        paused = "it is paused" if state.paused else ""
+        held = paused or holds.why(self._context, repo, state.driver, config)
         while True:
             chosen = admission.choose(
                 file.board,
@@ -137,6 +138,8 @@ class Rounds:
                     known[name] = _run(name, state, file, config, most_attempts=most)
                 except WindlassError as error:
                     problems[name] = error.message
+            if paused:
+                chosen = chosen._replace(held="")  # whoever has paused it knows
             if not problems.keys() & set(chosen.start):
                 return Round([known[name] for name in chosen.start], chosen, problems, file.board)
 
