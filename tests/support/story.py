@@ -138,7 +138,8 @@ class Story:
                     line = lines.get(timeout=max(0.0, due - time.monotonic()))
                 except queue.Empty:
                     late = f"nothing more after {self.told[-3:]}"
-                    assert meanwhile is not None and time.monotonic() < end, late
+                    assert meanwhile is not None, late
+                    assert time.monotonic() < end, late
                     due = meanwhile() + time.monotonic()
                     continue
                 if line is None:
