@@ -6,6 +6,7 @@ Their screens, their work and the log have modules of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import sqlalchemy as sa
@@ -198,8 +199,8 @@ class AgentViews:
             if "stuck" not in seen and (missing := self._fetcher.missing(agent, tip)):
                 seen["stuck"] = _told(missing)
             work, commits = self._changes(git, agent, tip)
-            has_no_tip = agent.branch is not None and tip is None
-            branch_gone = has_no_tip and not repository.branch_exists(git, agent.branch or "")
+            branch = None if tip else agent.branch
+            branch_gone = branch is not None and not repository.branch_exists(git, branch)
         except WindlassError as error:
             # One agent whose repository is gone must not hide the others.
             unseen: WorkView = {
@@ -225,8 +226,9 @@ class AgentViews:
     ) -> tuple[WorkStatus, list[Commit]]:
         work = setup_files.work_status(self._context, agent)
         tip = tip or repository.resolve(git, work.head or "")
-        has_some = tip is not None and tip != agent.base
-        return work, repository.commits_between(git, agent.base, tip, limit=50) if has_some else []
+        if tip is None or tip == agent.base:
+            return work, []
+        return work, repository.commits_between(git, agent.base, tip, limit=50)
 
     def why(self, caller: Caller, request: WhyRequest) -> WhyReply:
         """The state of an agent, what decided it, and what else was said."""
