@@ -69,6 +69,14 @@ def addresses(repo: Repository, remote: str) -> list[str]:
     return [read, written] if written and written != read else [read]
 
 
+def written_at(repo: Repository, remote: str) -> list[str]:
+    """The addresses that a remote is pushed to; may hold passwords."""
+    address(repo, remote)
+    args = ["remote", "get-url", "--push", "--all", remote]
+    said = run_towards_remote(args, dirs=repo.dirs, timeout=ASK)
+    return os.fsdecode(said.out).splitlines()
+
+
 _HINT = (
     "`git remote -v` lists them: wl config set landing.remote NAME; to land without one:"
     " wl config set landing.mode local"

@@ -62,8 +62,13 @@ def last_about(connection: sa.Connection, *, repo: RepoId, kind: str, subject: s
 def claim(writing: Writing, *, host: str) -> list[Job]:
     """Claims every open job for a driver that begins; the one before can write no more.
 
-    Each counts a death of its driver, which its next advance takes back.
+    Each counts a death of its driver, which its next advance takes back. One that was changed later
+    than it is now was so before the clock was set back: its moment comes as much earlier.
     """
+    back = _J.updated_at - writing.now
+    dated_anew = {"wake_at": _J.wake_at - back, "updated_at": writing.now}
+    is_ahead = (_J.status == "open", back > 0)
+    writing.connection.execute(sa.update(t.jobs).where(*is_ahead).values(dated_anew))
     claimed = {"host": host, "generation": _J.generation + 1, "tries": _J.tries + 1}
     writing.connection.execute(sa.update(t.jobs).where(_J.status == "open").values(claimed))
     return listed(writing.connection, status="open")

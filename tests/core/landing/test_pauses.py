@@ -113,3 +113,13 @@ def test_who_proposes_something_does_not_wait_for_the_pause_of_what_gets_nowhere
     queue.rest(lambda effect: answers(effect)[0])
     queue.hear("change.queued", change="c2", target="main", head="c2.1")
     assert queue.effect is not None
+
+
+def test_a_clock_that_is_set_back_makes_no_pause_longer_than_it_was_meant_to_be() -> None:
+    """A queue hears of what concerns it not, and waits for its moment as before."""
+    queue = Futile("c1")
+    queue.now = 7200.0
+    assert queue.rest(lambda effect: answers(effect)[0]) == 2.0
+    queue.now = 0.0
+    queue.hear("job.done", what="gate", job="another's", result={"outcome": "failed"})
+    assert queue.data["wake_at"] == 2.0

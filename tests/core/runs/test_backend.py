@@ -49,6 +49,18 @@ def test_they_go_on_one_after_the_other_once_it_answers() -> None:
     assert min(gaps) >= STAGGER - 1e-6
 
 
+def test_who_comes_a_moment_too_early_keeps_its_turn() -> None:
+    """Timers fire a little early, and each time it would be put behind all others."""
+    now = backend.answered(backend.failed(Backend(), "a", why="529", at=0, jitter=0), at=10.0)
+    now, first = backend.asked(now, "a", at=10.0)
+    now, second = backend.asked(now, "b", at=10.0)
+    assert (first.is_now, second.at) == (True, 10.0 + STAGGER)
+    for early in (11.0, 14.0, 14.999):
+        now, again = backend.asked(now, "b", at=early, turn=second.reserved)
+        assert (again.is_now, again.at) == (False, second.at)
+    assert backend.asked(now, "b", at=15.0, turn=second.reserved)[1].is_now
+
+
 def test_pauses_grow_and_no_two_are_alike_by_chance() -> None:
     now, pauses = Backend(), []
     for number in range(9):

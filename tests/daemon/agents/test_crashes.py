@@ -99,11 +99,11 @@ def test_what_is_salvaged_and_not_recorded_yet_is_told_once(workshop: Workshop) 
     configure(workshop, 'teardown = "true"')
     fox = new(workshop)
 
-    def dies(_work: RunningIntent, **_values: Any) -> None:
+    def dies(_work: RunningIntent, _more: object) -> None:
         raise Killed
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunningIntent, "keep", dies)
+        patch.setattr(RunningIntent, "amend", dies)
         with pytest.raises(Killed):
             workshop.ask("end", key="k", agents=["fox"])
     assert go_on(workshop).status == "done"

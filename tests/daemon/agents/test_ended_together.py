@@ -144,3 +144,17 @@ def test_one_whose_folder_cannot_come_back_keeps_no_other_from_it(workshop: Work
     assert things_of(workshop, owl) == []
     assert workshop.agent(owl.uid).ended_at is not None
     assert (Path(fox.workspace) / "work.txt").read_text() == "fox\n"
+
+
+def test_a_crew_that_ends_together_has_all_of_its_work_in_the_trash(workshop: Workshop) -> None:
+    """Some at a time: what each has told and kept is recorded once, whoever is done first."""
+    names = [f"a{number}" for number in range(9)]
+    agents = crew(workshop, *names)
+    done = workshop.ask("end", agents=[], tree=True)
+    assert [agent["id"] for agent in done["ended"]] == names
+    shown = [workshop.ask("trash.show", entries=[one["trash"]["id"]]) for one in done["ended"]]
+    paths = [[change["path"] for change in each["contents"]["changes"]] for each in shown]
+    assert paths == [["work.txt"]] * len(names)
+    for agent in agents:
+        told = workshop.ask("log", agent=agent.id, last=1000)
+        assert [event["kind"] for event in told].count("agent.salvaged") == 1

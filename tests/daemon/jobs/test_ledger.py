@@ -175,6 +175,26 @@ def test_a_job_waits_as_long_as_it_meant_to_though_the_hour_is_set(
     assert daemon.job(job).result == {"heard": ["rain"]}
 
 
+@pytest.mark.parametrize("restarts", [1, 2])
+def test_a_job_waits_no_longer_because_the_clock_was_set_back_before_the_next_daemon(
+    context: Context, clock: Turned, restarts: int
+) -> None:
+    """What it waits for is kept as a time of day, and was an hour away when it was asked for."""
+    kind = JobKind("house", wait)
+    first = Daemon(context, kind)
+    job = first.begin()
+    first.settle()
+    clock.set(-7200.0)
+    for _ in range(restarts):
+        daemon = Daemon(context, kind)
+        daemon.start()
+    for minutes, status in ((59, "open"), (2, "done")):
+        clock.time += minutes * 60
+        daemon.engine.wake_due()
+        daemon.settle()
+        assert daemon.job(job).status == status, minutes
+
+
 def test_what_a_job_hears_while_nobody_drives_it_is_not_lost(
     context: Context, clock: Turned
 ) -> None:

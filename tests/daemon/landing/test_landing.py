@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.daemon.gate.gate_ground import BROKEN, CODE, GATE, PERSON
 from tests.daemon.landing.landing_ground import LandingGround
 
+from windlass.core.errors import Conflict
 from windlass.daemon.landing.views import ChangeViews
 
 
@@ -151,6 +153,25 @@ def test_what_a_person_blocks_leaves_the_queue_until_it_is_approved(ground: Land
     ground.judge("approve", a)
     ground.settle()
     assert ground.states() == {"a": "landed", "b": "dropped"}
+
+
+def test_a_branch_that_is_called_like_a_change_is_not_taken_for_it(ground: LandingGround) -> None:
+    """Who names both is asked; where there is no such change the branch is meant."""
+    ground.commit({"mine.py": "mine = 1\n"}, branch="c1")
+    ground.commit({"first.py": "first = 1\n"}, branch="first")
+    first = ground.submit("first")
+    assert first == "c1"
+    with pytest.raises(Conflict, match="c1 is a change, of first, and a branch") as refused:
+        ground.submit("c1")
+    assert refused.value.hint == "say which: wl merge first, or wl merge refs/heads/c1"
+    ground.settle()
+    assert not (ground.root / "mine.py").exists()
+    second = ground.submit("refs/heads/c1")
+    ground.settle()
+    assert ground.states() == {"first": "landed", "c1": "landed"}
+    ground.commit({"third.py": "third = 1\n"}, branch="c3")
+    assert ground.change(ground.submit("c3"))["branch"] == "c3"
+    assert second == "c2"
 
 
 def test_a_branch_that_is_to_be_deleted_is_so_with_its_next_revision(

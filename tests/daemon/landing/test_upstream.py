@@ -203,6 +203,39 @@ def test_hooks_of_the_repository_are_not_run_by_a_push(ground: UpstreamGround) -
     assert ground.change(name)["state"] == "landed"
 
 
+def test_what_is_pushed_to_another_place_than_is_read_has_not_landed(
+    ground: UpstreamGround, tmp_path: Path
+) -> None:
+    """Nobody who fetches from the remote has it; once it is pushed where it is read, it lands."""
+    fork = tmp_path / "fork.git"
+    ground.git("clone", "-q", "--bare", str(ground.bare), str(fork))
+    ground.git("remote", "set-url", "--push", "origin", str(fork))
+    before = ground.remote("rev-parse", "main")
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "held"
+    assert f"pushed to at {fork}, and main where it is read did not get it" in shown["why"]
+    assert "git config --unset-all remote.origin.pushurl" in shown["why"]
+    assert ground.remote("rev-parse", "main") == ground.git("rev-parse", "main") == before
+    ground.git("config", "--unset-all", "remote.origin.pushurl")
+    ground.judge("change.retry", name)
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+    assert ground.remote("rev-parse", "main") == ground.change(name)["commit"]
+
+
+def test_what_is_pushed_at_another_address_of_the_same_place_lands(ground: UpstreamGround) -> None:
+    """As with one address to read without a password, and one to write."""
+    ground.git("remote", "set-url", "--push", "origin", f"file://{ground.bare}")
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    assert ground.change(name)["state"] == "landed"
+    assert ground.remote("rev-parse", "main") == ground.change(name)["commit"]
+
+
 def test_without_such_a_remote_it_is_held(ground: UpstreamGround) -> None:
     """The person named one that there is not."""
     ground.configure("landing.remote", "upstream")

@@ -63,7 +63,7 @@ def begun(target: str, queue: Iterable[Waiting] = ()) -> dict[str, Any]:
 def advance(data: dict[str, Any], news: News) -> Decision:
     """Takes in a change, a verdict or the end of an effect, and says what is done next."""
     known = shapes.convert(data, LandingState)
-    decision = _advance(msgspec.structs.replace(known, now=news.at), news)
+    decision = _advance(pauses.at(known, news.at), news)
     state = decision.state
     if not state["red"] or state["busy"] or state["look"] or decision.wake_at is not None:
         return decision

@@ -21,6 +21,13 @@ _REMEMBERED = 64
 _SHORT = 12
 
 
+def at(state: LandingState, now: float) -> LandingState:
+    """The state as of a moment; where the clock was set back, what it waits for comes earlier."""
+    back = max(0.0, state.now - now)
+    wake_at = None if state.wake_at is None else state.wake_at - back
+    return msgspec.structs.replace(state, now=now, wake_at=wake_at)
+
+
 def is_again(state: LandingState, what: str) -> bool:
     """Whether the same was begun before, and nothing has come from outside since."""
     return _mark(state, what) in state.begun

@@ -84,6 +84,8 @@ def asked(backend: Backend, who: str, *, at: float, turn: float = 0.0) -> tuple[
         return msgspec.structs.replace(backend, until=at + TRIAL, trier=who), Turn(at, is_now=True)
     if at >= backend.calm or 0 < turn <= at:
         return backend, Turn(at, is_now=True)
+    if turn > at:  # woken a moment too early
+        return backend, Turn(turn, is_now=False, reserved=turn)
     mine = max(at, backend.free)
     backend = msgspec.structs.replace(backend, free=mine + STAGGER)
     return backend, Turn(mine, is_now=mine <= at, reserved=mine)

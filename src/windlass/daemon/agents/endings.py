@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -42,6 +43,8 @@ from windlass.store import event_lines, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+_AT_ONCE = 4
+"""Agents whose work is kept and removed at the same time: most of that is git's own work."""
 ARCHIVED_EVENTS = 50_000
 """Events of an agent that its archive has a copy of, the last ones: all of them are in the log, and
 stay there for longer. More would take an ending as long as the agent was busy."""
@@ -124,7 +127,7 @@ class Endings:
             self._context.store.write(lambda w: _tell(w, work, live))
         if len(live) > 1:
             self._life.halt(live)
-        self._with_each(work, lambda agent, _: self._stop(agent))
+        self._with_each(work, lambda _, agent, __: self._stop(agent))
 
     def _stop(self, agent: Agent) -> None:
         """Stops a session and what Windlass started beside it: none of it writes any more."""
@@ -132,18 +135,34 @@ class Endings:
         boxes.close(self._context, agent)
         beside.end(self._context, [agent])
 
-    def _with_each(self, work: RunningIntent, do: Callable[[Agent, Repo], None]) -> None:
-        """Does it with each agent; one of several with which it fails is left out from then on."""
-        for agent, repo in self._live(work):
-            try:
-                do(agent, repo)
-            except Exception as error:
-                if len(work.data["agents"]) == 1:
-                    raise
+    def _with_each(
+        self, work: RunningIntent, do: Callable[[RunningIntent, Agent, Repo], None]
+    ) -> None:
+        """Does it with each agent, some at a time.
+
+        One of several with which it fails is left out from then on.
+        """
+        live = self._live(work)
+        if len(work.data["agents"]) == 1:
+            for agent, repo in live:
+                do(work, agent, repo)
+            return
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ending") as threads:
+            beside = [work.beside() for _ in live]
+            done = [
+                threads.submit(do, own, agent, repo)
+                for own, (agent, repo) in zip(beside, live, strict=True)
+            ]
+        for own, (agent, _), one in zip(beside, live, done, strict=True):
+            work.join(own)
+            error = one.exception()
+            if isinstance(error, Exception):
                 work.keep(failed=with_failure(work.data, agent.uid, agent.id, error))
+            elif error is not None:
+                raise error
 
     def _salvage(self, work: RunningIntent) -> None:
-        def salvage_one(agent: Agent, repo: Repo) -> None:
+        def salvage_one(work: RunningIntent, agent: Agent, repo: Repo) -> None:
             stamp, how = work.data["stamp"], work.data["how"]
             if agent.uid in work.data.get("trash", {}):
                 return
@@ -152,19 +171,19 @@ class Endings:
                     return
                 self._tear_down(work, agent, repo)
             kept = self._removals.keep(work, agent, repo, stamp=stamp, how=how)
-            work.keep(trash={**work.data.get("trash", {}), agent.uid: kept})
+            work.keep_entry("trash", agent.uid, kept)
 
         self._with_each(work, salvage_one)
 
     def _tear_down(self, work: RunningIntent, agent: Agent, repo: Repo) -> None:
         """Runs the project's own command for an end, where there is one, once."""
-        commands, over = ending_settings.commands(work, agent, repo), work.data.get("torn_down", [])
-        if commands.teardown and agent.uid not in over:
+        commands = ending_settings.commands(work, agent, repo)
+        if commands.teardown and agent.uid not in work.data.get("torn_down", []):
             project_commands.teardown(work, agent, repo, commands)
-            work.keep(torn_down=[*over, agent.uid])
+            work.amend(lambda data: {"torn_down": [*data.get("torn_down", []), agent.uid]})
 
     def _remove(self, work: RunningIntent) -> None:
-        def remove_one(agent: Agent, repo: Repo) -> None:
+        def remove_one(work: RunningIntent, agent: Agent, repo: Repo) -> None:
             if agent.branch is None or repos.is_gone(repo):
                 return
             try:
@@ -178,10 +197,10 @@ class Endings:
         self._with_each(work, remove_one)
 
     def _archive(self, work: RunningIntent) -> None:
-        def archive_one(agent: Agent, repo: Repo) -> None:
+        def archive_one(work: RunningIntent, agent: Agent, repo: Repo) -> None:
             folder = archive(self._context, agent, stamp=work.data["stamp"], how=work.data["how"])
             if repos.is_gone(repo) and (kept := keep_orphaned(agent, folder)) is not None:
-                work.keep(archived={**work.data.get("archived", {}), agent.uid: str(kept)})
+                work.keep_entry("archived", agent.uid, str(kept))
 
         self._with_each(work, archive_one)
 

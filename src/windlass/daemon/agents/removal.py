@@ -104,7 +104,7 @@ class Removals:
         workspaces.forget(git, path=place, branch=branch, agent=agent.id)
         users = ", ".join(self._context.commands.users(Path(place))) or "something"
         note = f"{agent.id}: {users} still writes to {place}, so that stays until nobody does"
-        work.keep(notes=[*work.data.get("notes", []), note])
+        work.amend(lambda data: {"notes": [*data.get("notes", []), note]})
 
     def _keep_late(self, work: RunningIntent, agent: Agent, repo: Repo, *, stamp: str) -> None:
         """Keeps what has been written since the work was kept, if there is anything."""
@@ -117,8 +117,8 @@ class Removals:
             work, agent, repo, aside=stamp, stamp=now, how=work.data.get("how", ""), after=known
         )
         if kept["ref"] not in [known["ref"] for known in _kept(work, agent)]:
-            late = work.data.get("late", {})
-            work.keep(late={**late, agent.uid: [*late.get(agent.uid, []), kept]})
+            late = work.data.get("late", {}).get(agent.uid, [])
+            work.keep_entry("late", agent.uid, [*late, kept])
 
     def _look(self, agent: Agent, stamp: str) -> None:
         """Sees who can still write, and in that case what is there."""

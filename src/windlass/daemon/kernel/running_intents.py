@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -26,14 +27,44 @@ from windlass.store.store import Writing
 T = TypeVar("T")
 
 
+class _Known:
+    """What is known of an intent; whoever records more of it holds the lock meanwhile."""
+
+    def __init__(self, intent: Intent) -> None:
+        self.intent = intent
+        self.lock = threading.RLock()
+
+
 class RunningIntent:
-    """One intent under way: its data, and ways to record more of it."""
+    """One intent under way: its data, and ways to record more of it.
+
+    For one thread; others that work on the same intent have one each, from `beside`.
+    """
 
     def __init__(self, context: Context, intent: Intent, writing: Writing | None = None) -> None:
         self.context = context
-        self.intent = intent
+        self._known = _Known(intent)
         self._writing = writing
         self._next_changes: list[Callable[[Writing], Any]] = []
+
+    def beside(self) -> RunningIntent:
+        """The same intent for another thread: what that tells is committed with its own records."""
+        other = RunningIntent(self.context, self.intent)
+        other._known = self._known
+        return other
+
+    def join(self, other: RunningIntent) -> None:
+        """Takes over what another thread has told, and not recorded."""
+        self._next_changes += other._next_changes
+
+    @property
+    def intent(self) -> Intent:
+        """How the intent stands."""
+        return self._known.intent
+
+    @intent.setter
+    def intent(self, intent: Intent) -> None:
+        self._known.intent = intent
 
     @property
     def data(self) -> dict[str, Any]:
@@ -48,7 +79,17 @@ class RunningIntent:
 
     def keep(self, **values: Any) -> None:
         """Adds to the data, durably, before the effect that needs it."""
-        self._put(data={**self.intent.data, **values})
+        self.amend(lambda _: values)
+
+    def amend(self, more: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Adds to the data what follows from it, durably; nobody else adds anything meanwhile."""
+        with self._known.lock:
+            data = self.intent.data
+            self._put(data={**data, **more(data)})
+
+    def keep_entry(self, name: str, key: str, value: Any) -> None:
+        """Adds an entry to a table of the data, durably."""
+        self.amend(lambda data: {name: {**data.get(name, {}), key: value}})
 
     def keep_in(self, writing: Writing, **values: Any) -> None:
         """Adds to the data in a transaction that does more."""
@@ -122,7 +163,8 @@ class RunningIntent:
 
     def _put(self, **columns: Any) -> None:
         # Known only once it is committed: a full disk is found no sooner than that.
-        self.intent = self.context.store.write(lambda w: self._changed(w, **columns))
+        with self._known.lock:
+            self.intent = self.context.store.write(lambda w: self._changed(w, **columns))
         self._next_changes.clear()
 
     def _changed(self, writing: Writing, **columns: Any) -> Intent:

@@ -101,8 +101,11 @@ class Pushes:
 def settle(
     git: Repository, plan: MergePlan, *, remote: str, is_wanted: Callable[[], bool]
 ) -> Settled:
-    """Has a remote's branch be at a commit, by reading first and after each push without answer."""
-    branch, why = plan.target_branch, ""
+    """Has a remote's branch be at a commit, by reading where it is, first and after each push.
+
+    What a push says is not believed: it may have gone elsewhere than where the branch is read.
+    """
+    branch, why, is_taken = plan.target_branch, "", False
     for pushes in range(_PUSHES + 1):
         try:
             tip = remotes.fetch(git, remote, branch)
@@ -110,19 +113,33 @@ def settle(
             return Settled("unsettled", f"{error.message} ({error.hint})")
         if tip is not None and repository.is_ancestor(git, plan.new, tip):
             return Settled("landed")
+        if tip == plan.old and is_taken:
+            return _not_there(git, remote, branch)
         if tip != plan.old or not is_wanted():
             return Settled("moved")
         if pushes == _PUSHES:
             break
         pushed = remotes.push(git, remote, commit=plan.new, branch=branch, old=plan.old)
-        if pushed.outcome == "pushed":
-            repository.set_ref(git, remotes.upstream_ref(remote, branch), plan.new)
-            return Settled("landed")
-        why = pushed.why
+        is_taken, why = pushed.outcome == "pushed", pushed.why
         if pushed.outcome == "refused":
             break
     told = f"{remote} does not take it: {why}; where {branch} is protected, land by pull requests"
     return Settled("refused", f"{printable_line(told)}: wl config set landing.mode pr --global")
+
+
+def _not_there(git: Repository, remote: str, branch: str) -> Settled:
+    """Says of a push that the remote took that its branch, where it is read, is where it was."""
+    branch = printable_line(branch)
+    elsewhere = set(remotes.written_at(git, remote)) - {remotes.address(git, remote)}
+    if not elsewhere:
+        return Settled("unsettled", f"{remote} took it, and {branch} there does not have it yet")
+    told = printable_line(remotes.without_credentials(", ".join(sorted(elsewhere))))
+    return Settled(
+        "refused",
+        f"{remote} is pushed to at {told}, and {branch} where it is read did not get it: have it"
+        f" push there (git config --unset-all remote.{remote}.pushurl), or name a remote that does:"
+        " wl config set landing.remote NAME --global",
+    )
 
 
 def follow(

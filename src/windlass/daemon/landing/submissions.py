@@ -235,8 +235,7 @@ class Submissions:
     def _find(self, scope: Scope, gate: Gate, wanted: str | None) -> Proposed:
         git = repos.git(gate.repo)
         if wanted is not None and core.is_id(wanted):
-            change = views.find(self._context, gate.repo.id, wanted)
-            return Proposed(change.branch, self._author(change), change)
+            return self._by_id(gate.repo.id, git, wanted)
         branch = (wanted or "").removeprefix(_HEADS)
         if branch != wanted and repository.branch_exists(git, branch):
             return Proposed(branch, self._working_on(gate.repo.id, branch))
@@ -267,6 +266,23 @@ class Submissions:
             return Proposed(wanted, self._working_on(gate.repo.id, wanted))
         ids.require_long(wanted or author.id, author.id)
         return Proposed(author.branch, author)
+
+    def _by_id(self, repo: RepoId, git: Repository, wanted: str) -> Proposed:
+        """What is meant by the id of a change, which a branch may be called by as well."""
+        is_branch = repository.branch_exists(git, wanted)
+        try:
+            change = views.find(self._context, repo, wanted)
+        except NotFound:
+            if not is_branch:
+                raise
+            return Proposed(wanted, self._working_on(repo, wanted))
+        if is_branch and change.branch != wanted:
+            branch = printable_line(change.branch)
+            raise Conflict(
+                f"{wanted} is a change, of {branch}, and a branch",
+                f"say which: wl merge {branch}, or wl merge {_HEADS}{wanted}",
+            )
+        return Proposed(change.branch, self._author(change), change)
 
     def _author(self, change: Change) -> Agent | None:
         uid = change.author
