@@ -350,8 +350,7 @@ def test_a_file_of_ours_is_known_by_its_first_line_alone() -> None:
     [
         b"<windlass>\n" * 100_000,
         b"<windlass>\n" + b"<windlass-status>\n" * 60_000 + b"</windlass>\n",
-        b"<windlass>\n<windlass-status>\n" + b"{\n" * 400_000 + b"</windlass-status>\n</windlass>",
-        +b"{\n" * 400_000 + b"</windlass-status>\n</windlass>\n",
+        BLOCK.replace(b"</", b"<windlass-status>\n" + b"{\n" * 400_000 + b"</windlass-status>\n</"),
         b"<windlass>\n" + b"</windlass> " * 100_000,
     ],
     ids=["blocks", "nodes", "objects", "ends"],
