@@ -20,6 +20,7 @@ from windlass.git import (
     merge_attributes,
     path_count,
     registered,
+    submodule_moves,
     workspace_state,
     worktrees,
 )
@@ -256,9 +257,15 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
 
     A checkout that did not follow would make the person's next commit revert what was merged.
     Where the checkout is a clone, `box` starts a program in a box that shows the clone, writable,
-    and what it borrows; the clone's own branch goes along. Returns the checkouts that were left
-    behind, detached.
+    and what it borrows; the clone's own branch goes along. Submodules of the person's checkouts
+    follow as `submodule_moves` says. Returns the checkouts that were left behind, detached.
     """
+    behind = _apply(repo, plan, box=box)
+    submodule_moves.follow(repo, plan.target_branch, old=plan.old, new=plan.new)
+    return behind
+
+
+def _apply(repo: Repository, plan: MergePlan, *, box: Sequence[str]) -> list[str]:
     with (
         workspace_state.locked_branch(repo, plan.target_branch) as lock,
         contextlib.ExitStack() as held,

@@ -16,6 +16,8 @@ from windlass.store import rows
 
 OVER = {"calc.py": "def add(a, b):\n    return b + a\n"}
 
+EMPTY = ("commit", "-q", "--allow-empty", "-m")
+
 
 def second(ground: LandingGround, tmp_path: Path) -> Path:
     """A second checkout of the target: git makes one where it is told to."""
@@ -162,6 +164,28 @@ def test_what_a_filter_of_the_persons_cannot_write_is_held_and_lands_when_it_can
     assert ground.states() == {"secret": "landed", "mine": "landed"}
     assert (ground.root / "new.sec").read_text() == "new\n"
     assert at(ground, ground.root) == ("main", "")
+
+
+def test_a_submodule_that_stays_where_it_was_is_told_with_the_landing(
+    ground: LandingGround, tmp_path: Path
+) -> None:
+    """The person's next commit of everything would take back that it moved."""
+    library = tmp_path / "library"
+    for words in (["init", "-q", str(library)], ["-C", str(library), *EMPTY, "one"]):
+        ground.git(*words)
+    ground.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(library), "lib")
+    ground.git("commit", "-q", "-m", "lib")
+    ground.git("-C", str(library), *EMPTY, "two")
+    newer = ground.git("-C", str(library), "rev-parse", "HEAD")
+    ground.git("switch", "-q", "-c", "newer")
+    ground.git("update-index", "--cacheinfo", f"160000,{newer},lib")
+    ground.git("commit", "-q", "-m", "newer lib")
+    ground.git("switch", "-q", "main")
+    name = ground.submit("newer")
+    ground.settle()
+    assert ground.states() == {"newer": "landed"}
+    said = f"the submodule lib stays where it was in {ground.root}: git submodule update there"
+    assert ground.change(name)["why"].startswith(said)
 
 
 def test_what_is_not_committed_of_a_branch_that_is_checked_out_is_named(

@@ -29,7 +29,15 @@ from windlass.daemon.landing.pushes import Pushes
 from windlass.daemon.landing.tries import StackedGroup, stacked
 from windlass.daemon.landing.views import author_of
 from windlass.daemon.mail import notices
-from windlass.git import merges, remotes, repository, squashes, stacks, workspace_state
+from windlass.git import (
+    merges,
+    remotes,
+    repository,
+    squashes,
+    stacks,
+    submodule_moves,
+    workspace_state,
+)
 from windlass.git.index_lock import CheckoutBusy
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
@@ -221,12 +229,16 @@ class Landings:
                 work.keep(plan=None, waits=waits, moved=not waits)
                 return
         behind = _left_behind(git, plan, behind)
+        stays = submodule_moves.stayed(git, plan.target_branch, old=plan.old, new=plan.new)
+        repo, group = RepoId(work.intent.repo), work.data["tried"]["group"]
 
         def change(writing: Writing) -> None:
-            for name in work.data["tried"]["group"]:
+            for name in group:
                 landed.record(writing, work, name, plan)
+            if stays:
+                pushes.say_stays(writing, repo, group, "; ".join(map(str, stays)))
             for place in behind:
-                _say_left_behind(writing, RepoId(work.intent.repo), place, at=plan.old)
+                _say_left_behind(writing, repo, place, at=plan.old)
 
         work.with_next_record(change)
         landed.follow_green(git, work, plan)
