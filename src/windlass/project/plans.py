@@ -19,6 +19,13 @@ class Plan(NamedTuple):
     made: bool
 
 
+def keep(windlass: str, task: str, text: str) -> bool:
+    """Keeps what somebody planned for a task, unless it has a plan; says whether it was kept."""
+    path = folder.plan(windlass, task)
+    data = boards_of.bytes_of(text.rstrip() + "\n")
+    return edits.change(path, lambda was: data if was is None else was)
+
+
 def make(task: str, *, board: str | None, remark: Remark | None = None) -> Plan:
     """Makes the file of a task's plan, unless there is one: that one stays."""
     read = boards.read(board)

@@ -16,6 +16,8 @@ class RunRequest(AnyRequest):
     pipeline: NotRequired[Place]
     driver: NotRequired[Word]
     live: NotRequired[bool]
+    plans: NotRequired[bool]
+    """Has tasks without a plan planned first."""
     tasks: NotRequired[Words]
     """Only these."""
     enabled: NotRequired[Words]

@@ -21,7 +21,7 @@ from windlass.cli import output, run_asked, run_progress
 from windlass.cli.call import Call
 from windlass.core.errors import UserError
 
-_FIXED = ("pipeline", "driver", "live", "enable")
+_FIXED = ("pipeline", "driver", "live", "plan", "enable")
 """What is said once, when the work begins."""
 EXAMPLES = (
     "wl run",
@@ -36,6 +36,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--max-workers", type=int, metavar="N", help="tasks at once (4)")
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks")
     parser.add_argument("--pipeline", metavar="NAME|FILE", help="for every task")
+    parser.add_argument(
+        "--plan", action="store_true", help="have who has no plan yet make one, and keep that"
+    )
     parser.add_argument(
         "--enable", metavar="VAR", action="append", default=[],
         help="have steps run that ask for this variable; may be given several times",
@@ -58,6 +61,7 @@ def run(call: Call) -> int:
         **run_asked.driver(args.driver),
         **run_asked.environment(),
         "live": args.live or None,
+        "plans": args.plan or None,
     }
     before = call.ask("runs")["at"]
     begun = call.ask("run", **{name: said for name, said in wanted.items() if said is not None})

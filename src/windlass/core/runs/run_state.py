@@ -13,6 +13,7 @@ from windlass.core.landing.changes import ChangeId
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Pipeline, Step
+from windlass.core.runs import planning
 from windlass.core.runs.loop import ROLES, Loop
 from windlass.core.runs.task_copy import TaskCopy
 
@@ -183,8 +184,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
         return self.loop.duty != "work" or self.role.readonly or by_step
 
     def role_of(self, wanted: str) -> str:
-        """The role of a step; a task may name another one for what its first step does."""
-        is_first = wanted == self.pipeline.steps[0].agent
+        """The role of a step; a task may name another one for what is done of it first."""
+        is_first = wanted == planning.first_work(self.pipeline)
         return self.task.role if self.task.role and is_first else wanted
 
     @property

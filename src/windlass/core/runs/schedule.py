@@ -50,6 +50,8 @@ class ScheduleState(msgspec.Struct, frozen=True, kw_only=True):
     pipeline: str = ""
     driver: str = ""
     mode: Literal["live", "headless"] = "headless"
+    plans: bool = False
+    """Whether tasks without a plan have one made first."""
     enabled: tuple[str, ...] = ()
     """Variables that are `true`, for steps that ask for them."""
     overrides: Overrides = {}

@@ -18,7 +18,7 @@ from windlass.core.events import BoardHeld, TaskPostponed
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.pipeline import engine
-from windlass.core.runs import admission, moves, run, run_state, schedule, task_copy
+from windlass.core.runs import admission, moves, planning, run, run_state, schedule, task_copy
 from windlass.core.runs.admission import Admission
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
@@ -230,6 +230,8 @@ def _run(
         config=config.pipeline,
         board=file.board,
     ).pipeline
+    if state.plans and name not in file.plans:
+        found = planning.with_plan(found)
     roles = run_roles.of_run(found, copy.role, file.folder, config, state.overrides)
     return RunState(
         task=copy,

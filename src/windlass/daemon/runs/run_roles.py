@@ -8,7 +8,7 @@ from windlass.core.config import Config
 from windlass.core.pipeline import engine
 from windlass.core.pipeline.step_roles import StepRole
 from windlass.core.pipeline.steps import Inline, Pipeline
-from windlass.core.runs import overrides
+from windlass.core.runs import overrides, planning
 from windlass.core.runs.loop import ROLES
 from windlass.core.runs.overrides import Overrides
 from windlass.project import step_roles
@@ -37,7 +37,7 @@ def of_run(
 ) -> RunRoles:
     """The roles that a run of a task comes to; raises what is wrong with one."""
     known = {*step_roles.names(place, config), *ROLES.values()}
-    first = pipeline.steps[0].agent
+    first = planning.first_work(pipeline)
     wanted = {of_task, engine.GENERIC_FIX.agent, *ROLES.values()}
     at_steps = {}
     for step in pipeline.steps:

@@ -51,6 +51,7 @@ class Schedules:
             pipeline=request.get("pipeline", ""),
             driver=request.get("driver", "") or known.config.driver,
             mode="live" if request.get("live") else known.config.run.sessions,
+            plans=request.get("plans", False),
             enabled=tuple(request.get("enabled", [])),
             overrides=overrides.read(request.get("overrides", [])),
         )

@@ -12,7 +12,8 @@ from typing import Any
 from windlass.core.crew import Agent
 from windlass.core.events import StepEnded, StepIterated
 from windlass.core.ids import RepoId, Uid
-from windlass.core.runs import last_words, orders, resume
+from windlass.core.pipeline.steps import PASS
+from windlass.core.runs import last_words, orders, planning, resume
 from windlass.core.runs import loop as loops
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.agents.session_life import SessionLife
@@ -20,7 +21,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step, of_one_agent
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
-from windlass.daemon.runs import own_git, records, standstill, taken_back
+from windlass.daemon.runs import own_git, plan_files, records, standstill, taken_back
 from windlass.daemon.runs.steps import run_of
 from windlass.store import rows
 from windlass.store.store import Writing
@@ -135,6 +136,8 @@ class SessionEnds:
                 report=last_words.report(data["said"]),
                 result={**told, "seconds": seconds, "role": data["role"]},
             )
+        if data["role"] == planning.ROLE and data["result"] == PASS:
+            plan_files.keep(self._context, repo, data["task"], last_words.report(data["said"]))
         ended = StepEnded(task=data["task"], run=run, seconds=seconds, **told)
         work.with_next_record(lambda w: w.emit(ended, repo=repo, agent=Uid(data["uid"])))
 

@@ -6,6 +6,7 @@ Their screens, their work and the log have modules of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import sqlalchemy as sa
@@ -46,6 +47,8 @@ from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
 
+_AT_ONCE = 4
+"""Agents that are looked at together where all are: git does most of that."""
 _REFUSED_SHOWN = 3
 _WHY = 300
 _DOING = "look into"
@@ -173,11 +176,9 @@ class AgentViews:
         else:
             live = [lookup.reachable_agent(self._context, scope, wanted, doing=_DOING)]
         repo = scope.repo
-        return {
-            "repo": repo.root if repo else None,
-            "head": self._head(scope),
-            "agents": [self._work(agent) for _, agent in crew.forest(live)],
-        }
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="status") as threads:
+            work = list(threads.map(self._work, [agent for _, agent in crew.forest(live)]))
+        return {"repo": repo.root if repo else None, "head": self._head(scope), "agents": work}
 
     def _head(self, scope: lookup.Scope) -> HeadView | None:
         if scope.repo is None:
@@ -198,9 +199,8 @@ class AgentViews:
             if "stuck" not in seen and (missing := self._fetcher.missing(agent, tip)):
                 seen["stuck"] = _told(missing)
             work, commits = self._changes(git, agent, tip)
-            branch_gone = agent.branch is not None and not repository.branch_exists(
-                git, agent.branch
-            )
+            branch = None if tip else agent.branch
+            branch_gone = branch is not None and not repository.branch_exists(git, branch)
         except WindlassError as error:
             # One agent whose repository is gone must not hide the others.
             unseen: WorkView = {
@@ -226,7 +226,9 @@ class AgentViews:
     ) -> tuple[WorkStatus, list[Commit]]:
         work = setup_files.work_status(self._context, agent)
         tip = tip or repository.resolve(git, work.head or "")
-        return work, repository.commits_between(git, agent.base, tip, limit=50) if tip else []
+        if tip is None or tip == agent.base:
+            return work, []
+        return work, repository.commits_between(git, agent.base, tip, limit=50)
 
     def why(self, caller: Caller, request: WhyRequest) -> WhyReply:
         """The state of an agent, what decided it, and what else was said."""
