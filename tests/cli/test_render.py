@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from windlass.cli import render
+from windlass.cli import output, render
 from windlass.cli.call import Call
 
 
@@ -144,3 +144,13 @@ def test_one_thing_is_not_several() -> None:
         "2 commits",
     ]
     assert render.counted(2, "entry", "entries") == "2 entries"
+
+
+def test_a_colour_takes_no_room_of_a_line_that_is_folded(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    narrow(call, monkeypatch, 40)
+    text = output.paint("one two three four five", "red")
+    assert output.unpainted(render.folded(call, "lead  ", text, indent=6)) == (
+        "lead  one two three four five"
+    )

@@ -156,3 +156,20 @@ def test_a_worktree_that_is_away_keeps_its_branch_where_nothing_lands(
             merges.apply(repo, chosen)
     (tmp_path / "shelf").rename(place)
     assert git(place, "symbolic-ref", "HEAD") == "refs/heads/main"
+
+
+def test_nothing_moves_while_the_main_checkout_is_away(
+    repo: Repository, ws: Path, tmp_path: Path
+) -> None:
+    """Its branch is what others land on: it is not left on none."""
+    git_dir = tmp_path / "elsewhere.git"
+    git(repo.root, "init", "-q", "--separate-git-dir", git_dir)
+    repo = Repository(root=repo.root, git_dir=str(git_dir))
+    git(ws, "--git-dir", git_dir / "worktrees" / "a1", "commit", "-q", "--allow-empty", "-m", "a1")
+    chosen = plan(repo)
+    Path(repo.root).rename(tmp_path / "shelf")
+    for move in (merges.rehearse, merges.apply):
+        with pytest.raises(Conflict, match=f"{repo.root} is not there"):
+            move(repo, chosen)
+    assert git(git_dir, "symbolic-ref", "HEAD") == "refs/heads/main"
+    assert git(git_dir, "rev-parse", "main") == chosen.old

@@ -141,7 +141,7 @@ def folded(call: Call, lead: str, text: str, *, indent: int) -> str:
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}".lstrip()
         # Below, a word stands alone at worst: the terminal breaks what is longer than a line.
-        if width(longer) <= left or (len(lines) > 1 and not lines[-1]):
+        if width(unpainted(longer)) <= left or (len(lines) > 1 and not lines[-1]):
             lines[-1] = longer
         else:
             lines.append(word)

@@ -65,7 +65,7 @@ def dirty(repo: Repository, path: str, *, read: ReadBox | None = None) -> list[s
         said = run(
             ["status", "--porcelain", "-z", "--no-renames", "-uno", "--ignore-submodules=all"],
             dirs=dirs,
-            timeout=LOOK if dirs.box else LONG,
+            timeout=LOOK if dirs.box else bounds.FILTERS,
         )
     return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
 

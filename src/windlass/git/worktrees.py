@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _LOCK = "worktrees"
 # Left in the admin folder once the files are whole: from then on they are the agent's.
 _READY = "windlass-ready"
+_REASON = "windlass"
+"""How the reason begins for which git has the worktree of an agent locked."""
 
 
 def outside(repo: Repository, path: str) -> str:
@@ -144,14 +146,18 @@ def own_branch(admin: str) -> str | None:
 def is_of_person(repo: Repository, path: str) -> bool:
     """Says whether a place is a worktree that no agent was given."""
     admin = workspace_state.find_admin(repo, path)
-    return admin is not None and own_branch(admin) is None
+    if admin is None or own_branch(admin) is not None:
+        return False
+    # One of an agent's that is not ready yet is known by why it is locked.
+    locked = gitfiles.read_below(workspace_state.canonical(admin), "locked") or b""
+    return not locked.startswith((_REASON.encode(), b"initializing"))
 
 
 def _add(repo: Repository, *, path: str, branch: str, start: str, agent: str) -> str:
     refuse_elsewhere(repo, branch)
     refuse_full(path)
     new = () if branch_exists(repo, branch) else ("-b", branch)
-    reason = f"windlass agent {agent}" if agent else "windlass"
+    reason = f"{_REASON} agent {agent}" if agent else _REASON
     # Locked: `git worktree prune` would throw away the index and reflog of a deleted folder.
     flags = ("-q", "--no-checkout", "--lock", "--reason", reason)
     run(["worktree", "add", *flags, *new, path, start if new else branch], dirs=repo.dirs)

@@ -106,6 +106,12 @@ class Queue:
         result = {"landed": False, "group": [], "in_the_way": {}}
         self.end_effect(what, number, result=result)
 
+    def wait_for_checkout(self) -> float:
+        """Ends a landing that finds a checkout in use; the seconds until it is looked at again."""
+        (what, number, _), self._making = self._making or ("", 0, {}), None
+        self.end_effect(what, number, result={"landed": False, "waits": "main is being rebased"})
+        return float(self.data["wake_at"])
+
     @property
     def is_idle(self) -> bool:
         """Whether no effect is under way."""
@@ -335,3 +341,18 @@ def test_who_was_tried_to_the_end_as_it_is_waits_with_the_others_again() -> None
     queue.move_away()
     queue.finish_effect()
     assert queue.asked[-1] == {"c1": "1", "c2": "0"}
+
+
+def test_a_checkout_that_is_in_use_for_long_is_looked_at_less_and_less_often() -> None:
+    """A lock of git's is gone in a moment, a rebase may take a day; each look is written down."""
+    queue = Queue()
+    queue.propose("c1", "head")
+    queue.finish_effect()
+    queue.end_run(1)
+    pauses = []
+    for _ in range(8):
+        pauses.append(queue.wait_for_checkout())
+        queue.hear(jobs.WOKEN)
+    assert pauses == [2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]
+    queue.finish_effect()
+    assert queue.landed == [("c1",)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,3 +70,12 @@ def test_a_block_without_an_end_is_refused() -> None:
             marked_block.put(text, BODY)
         with pytest.raises(Unending, match="windlass:end"):
             marked_block.take(text)
+
+
+@pytest.mark.parametrize("line", [marked_block.BEGIN, f"{marked_block.END} ", "\r"])
+def test_beginnings_without_an_end_cost_no_more_than_they_are_long(line: str) -> None:
+    text = f"{line}\n" * 40_000
+    began = time.thread_time()
+    with suppress(marked_block.Unending):
+        marked_block.block(text)
+    assert time.thread_time() - began < 1

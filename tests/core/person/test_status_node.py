@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import Any
 
 import pytest
@@ -342,3 +343,21 @@ def test_a_file_of_ours_is_known_by_its_first_line_alone() -> None:
     for held in (text, first, first + b"\r\nedited\r\n"):
         assert status_node.is_ours(held)
     assert status_node.renew_markdown(first + b"\nedited\n", data(root())).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"<windlass>\n" * 100_000,
+        b"<windlass>\n" + b"<windlass-status>\n" * 60_000 + b"</windlass>\n",
+        BLOCK.replace(b"</", b"<windlass-status>\n" + b"{\n" * 400_000 + b"</windlass-status>\n</"),
+        b"<windlass>\n" + b"</windlass> " * 100_000,
+    ],
+    ids=["blocks", "nodes", "objects", "ends"],
+)
+def test_marks_without_an_end_cost_no_more_than_they_are_long(text: bytes) -> None:
+    """Such a file comes with a change of an agent's, and the daemon reads it again and again."""
+    began = time.thread_time()
+    status_node.renew(text, status_node.as_data(Status(), now=NOW))
+    status_node.without(text)
+    assert time.thread_time() - began < 1

@@ -52,6 +52,18 @@ def contents(folder: Path) -> dict[str, tuple[str, bool]]:
     }
 
 
+def test_what_a_filter_of_theirs_writes_is_no_change(at_work: Workshop) -> None:
+    """Git without the filter sees another content once the file has been touched."""
+    for key, value in {"clean": "tr a-z n-za-m", "smudge": "tr n-za-m a-z"}.items():
+        git(at_work.repo, "config", f"filter.rot.{key}", value)
+    (at_work.repo / ".gitattributes").write_text("*.sec filter=rot\n")
+    (at_work.repo / "key.sec").write_text("secret\n")
+    git(at_work.repo, "add", ".gitattributes", "key.sec")
+    git(at_work.repo, "commit", "-q", "-m", "key", "--", ".gitattributes", "key.sec")
+    (at_work.repo / "key.sec").write_text("secret\n")
+    assert spawn(at_work)["changes"]["names"] == CHANGED
+
+
 def test_they_are_named_and_the_agent_has_none_of_them(at_work: Workshop) -> None:
     made = spawn(at_work)
     assert made["changes"] == {"files": 4, "names": CHANGED, "carried": False, "problem": ""}

@@ -219,6 +219,10 @@ def test_what_is_pushed_to_another_place_than_is_read_has_not_landed(
     assert f"pushed to at {fork}, and main where it is read did not get it" in shown["why"]
     assert "git config --unset-all remote.origin.pushurl" in shown["why"]
     assert ground.remote("rev-parse", "main") == ground.git("rev-parse", "main") == before
+    ground.commit({"next.py": "next = 1\n"}, branch="next")
+    later = ground.submit("next")
+    ground.settle()
+    assert "where it is read did not get it" in ground.change(later)["why"]
     ground.git("config", "--unset-all", "remote.origin.pushurl")
     ground.judge("change.retry", name)
     ground.settle()

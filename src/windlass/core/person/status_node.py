@@ -48,14 +48,11 @@ MARK = "<!-- windlass:status -->"
 _KEPT = "Kept up to date by Windlass. Do not edit: what you write here is overwritten."
 _UPDATED = "Last updated: "
 
-_BLOCK = re.compile(
-    rb"^(?:\xef\xbb\xbf)?[ \t]*<windlass>(?P<body>.*?)(?P<end>(?:^[ \t]*)?</windlass>)[ \t]*\r?$",
-    re.DOTALL | re.MULTILINE,
-)
+_OPENS = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t]*<windlass>", re.MULTILINE)
+_CLOSES = re.compile(rb"(?P<end>(?:^[ \t]*)?</windlass>)[ \t]*\r?$", re.MULTILINE)
 _BEGIN, _END = b"<windlass-status>", b"</windlass-status>"
-_NODE = re.compile(_BEGIN + rb".*?" + _END, re.DOTALL)
-_NODE_LINES = re.compile(_BEGIN + rb".*?" + _END + rb"[ \t]*(?:\r?\n)?", re.DOTALL)
-_JSON = re.compile(rb"^\{.*^\}", re.DOTALL | re.MULTILINE)
+_LINE_END = re.compile(rb"[ \t]*(?:\r?\n)?")
+_OBJECT = re.compile(rb"^\{", re.MULTILINE)
 _UNSAFE = re.compile(r"[<>@]")
 _TICKS = re.compile(r"`+")
 
@@ -119,30 +116,56 @@ def as_data(
     }
 
 
+class _Span(NamedTuple):
+    """A part of a file."""
+
+    start: int
+    end: int
+
+
+def _body(text: bytes) -> _Span | None:
+    """What is in the first block of a file.
+
+    No one pattern finds both its ends: that would go through the whole file from each beginning.
+    """
+    opens = _OPENS.search(text)
+    closes = _CLOSES.search(text, opens.end()) if opens else None
+    return _Span(opens.end(), closes.start()) if opens and closes else None
+
+
+def _node(text: bytes, body: _Span) -> _Span | None:
+    start = text.find(_BEGIN, *body)
+    end = text.find(_END, start, body.end) if start >= 0 else -1
+    return _Span(start, end + len(_END)) if end >= 0 else None
+
+
 def renew(text: bytes, data: dict[str, Any]) -> Renewed:
     """Puts the node into the first block of a file, unless it says the same but for times."""
-    block = _BLOCK.search(text)
-    if block is None:
+    body = _body(text)
+    if body is None:
         return Renewed(None, f"it has no <windlass> block: {MAKES_BLOCK}")
-    node = _NODE.search(text, block.start("body"), block.end("body"))
-    if node is None and _BEGIN in block["body"]:
+    node = _node(text, body)
+    if node is None and text.find(_BEGIN, *body) >= 0:
         return Renewed(None, "its <windlass-status> has no end")
-    if node is not None and same(_read(node[0]), _in_node(data)):
+    if node is not None and same(_read(text[slice(*node)]), _in_node(data)):
         return Renewed(None)
-    line_end = b"\r\n" if b"\r\n" in block[0] else b"\n"
+    line_end = b"\r\n" if text.find(b"\r\n", *body) >= 0 else b"\n"
     fresh = line_end.join(line.encode() for line in _lines(data))
     if node is not None:
-        return Renewed(text[: node.start()] + fresh + text[node.end() :])
-    at = block.start("end")
+        return Renewed(text[: node.start] + fresh + text[node.end :])
+    at = body.end
     before = b"" if text[:at].endswith(b"\n") else line_end
     return Renewed(text[:at] + before + fresh + line_end + text[at:])
 
 
 def without(text: bytes) -> bytes:
     """The file without the node: to compare a block with what it was when it was written."""
-    block = _BLOCK.search(text)
-    node = _NODE_LINES.search(text, block.start("body"), block.end("body")) if block else None
-    return text[: node.start()] + text[node.end() :] if node else text
+    body = _body(text)
+    node = _node(text, body) if body else None
+    if body is None or node is None:
+        return text
+    line = _LINE_END.match(text, node.end, body.end)
+    return text[: node.start] + text[line.end() if line else node.end :]
 
 
 def renew_markdown(text: bytes | None, data: dict[str, Any]) -> Renewed:
@@ -223,9 +246,11 @@ def _cut(content: str) -> str:
 
 
 def _read(node: bytes) -> Any:
-    written = _JSON.search(node)
+    begins, end = _OBJECT.search(node), node.rfind(b"\n}")
+    if begins is None or end < begins.start():
+        return None
     try:
-        return json.loads(written[0]) if written else None
+        return json.loads(node[begins.start() : end + 2])
     except ValueError:  # somebody has edited it: it is written again
         return None
 

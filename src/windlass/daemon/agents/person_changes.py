@@ -14,7 +14,7 @@ from windlass.core.errors import Conflict, UserError, WindlassError
 from windlass.core.printable import printable_line
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.lookup import Scope
-from windlass.git import repository, status
+from windlass.git import checkout, repository, status
 from windlass.store.rows import Repo
 
 _NAMED = 5
@@ -58,10 +58,15 @@ def _look(scope: Scope, repo: Repo, request: SpawnRequest) -> PersonChanges:
         return PersonChanges()
     place = _checkout(repo, request.get("cwd", repo.root))
     try:
-        work = status.status(repos.git(repo), place)
+        git = repos.git(repo)
+        work = status.status(git, place)
+        # What their filters write (LFS, line ends) looks changed to a git without these.
+        edited = set(work.unstaged).intersection(
+            checkout.dirty(git, place) if work.unstaged else ()
+        )
     except WindlassError as error:
         return PersonChanges(place, problem=error.message)
-    names = sorted({*work.staged, *work.unstaged, *work.untracked})
+    names = sorted({*work.staged, *edited, *work.untracked})
     unfinished = work.operation or ("merge" if work.conflicted else "")
     return PersonChanges(place, work.head, tuple(names), unfinished)
 

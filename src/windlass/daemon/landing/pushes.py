@@ -105,7 +105,7 @@ def settle(
 
     What a push says is not believed: it may have gone elsewhere than where the branch is read.
     """
-    branch, why, is_taken = plan.target_branch, "", False
+    branch, why, said = plan.target_branch, "", ""
     for pushes in range(_PUSHES + 1):
         try:
             tip = remotes.fetch(git, remote, branch)
@@ -113,32 +113,33 @@ def settle(
             return Settled("unsettled", f"{error.message} ({error.hint})")
         if tip is not None and repository.is_ancestor(git, plan.new, tip):
             return Settled("landed")
-        if tip == plan.old and is_taken:
-            return _not_there(git, remote, branch)
+        if tip == plan.old and said in ("pushed", "moved"):
+            if told := _elsewhere(git, remote, branch):
+                return Settled("refused", told)
+            if said == "pushed":
+                return Settled("unsettled", f"{remote} took it, and does not show it yet")
         if tip != plan.old or not is_wanted():
             return Settled("moved")
         if pushes == _PUSHES:
             break
         pushed = remotes.push(git, remote, commit=plan.new, branch=branch, old=plan.old)
-        is_taken, why = pushed.outcome == "pushed", pushed.why
-        if pushed.outcome == "refused":
+        said, why = pushed
+        if said == "refused":
             break
     told = f"{remote} does not take it: {why}; where {branch} is protected, land by pull requests"
     return Settled("refused", f"{printable_line(told)}: wl config set landing.mode pr --global")
 
 
-def _not_there(git: Repository, remote: str, branch: str) -> Settled:
-    """Says of a push that the remote took that its branch, where it is read, is where it was."""
-    branch = printable_line(branch)
+def _elsewhere(git: Repository, remote: str, branch: str) -> str:
+    """What to do where a push had no effect on what is read; empty: both have one address."""
     elsewhere = set(remotes.written_at(git, remote)) - {remotes.address(git, remote)}
     if not elsewhere:
-        return Settled("unsettled", f"{remote} took it, and {branch} there does not have it yet")
+        return ""
     told = printable_line(remotes.without_credentials(", ".join(sorted(elsewhere))))
-    return Settled(
-        "refused",
-        f"{remote} is pushed to at {told}, and {branch} where it is read did not get it: have it"
-        f" push there (git config --unset-all remote.{remote}.pushurl), or name a remote that does:"
-        " wl config set landing.remote NAME --global",
+    return (
+        f"{remote} is pushed to at {told}, and {printable_line(branch)} where it is read did not"
+        f" get it: have it push there (git config --unset-all remote.{remote}.pushurl), or name a"
+        " remote that does: wl config set landing.remote NAME --global"
     )
 
 

@@ -37,7 +37,6 @@ from windlass.store import changes as rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
-_UNMADE = "it could not be merged, and is tried again: {}"
 _OUTRUN = "{} moved {} times while this was in the gate, and each time it is proven anew"
 _OFTEN = 2
 """How often that happens before it is said: once is nothing special."""
@@ -71,7 +70,7 @@ class Tries:
         except GitError as error:
             came = {"waits": stacks.told(error)}
         if why := came.get("waits"):
-            self._say(repo.id, heads, _UNMADE.format(printable_line(why)))
+            self._say(repo.id, heads, _unmade(why))
         work.keep(came=came)
 
     def _tried(self, work: RunningIntent, repo: Repo) -> dict[str, Any]:
@@ -109,7 +108,7 @@ class Tries:
         if unmade and not tries and not stopped:
             return {"waits": next(iter(unmade.values()))}
         for name, why in unmade.items():
-            self._say(repo.id, {name: heads[name]}, _UNMADE.format(printable_line(why)))
+            self._say(repo.id, {name: heads[name]}, _unmade(why))
         came = {"tip": tip, "tries": tries, "stopped": stopped, "deferred": deferred}
         return dict(msgspec.to_builtins(came))
 
@@ -173,6 +172,11 @@ class Tries:
                     rows.move(writing, found, state="gating", why=why)
 
         self._context.store.write(change)
+
+
+def _unmade(why: str) -> str:
+    """What is said of changes that git could not merge, of which nobody knows whether they do."""
+    return f"it could not be merged, and is tried again: {printable_line(' '.join(why.split()))}"
 
 
 def judge(context: Context, gate: Gate, git: Repository, made: StackedGroup) -> str:
