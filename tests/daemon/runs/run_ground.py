@@ -13,7 +13,7 @@ from tests.support.workshop import Workshop
 from windlass.core.crew import Agent
 from windlass.core.usage import Usage
 from windlass.daemon.spend import costs
-from windlass.store import jobs, rows, spending
+from windlass.store import jobs, mailbox, rows, spending
 from windlass.store.store import Writing
 
 BOARD = """# Board
@@ -130,6 +130,11 @@ class RunGround(CrewGround):
         clock.time += seconds
         self.engine.wake_due()
         self.settle()
+
+    def asked(self, name: str) -> list[str]:
+        """What became of each message to an agent, oldest first."""
+        uid, store = self.agent(name).uid, self.workshop.context.store
+        return [message.state for message in store.read(lambda c: mailbox.inbox(c, recipient=uid))]
 
     def files(self, name: str) -> list[str]:
         """The files of a task's run, without the moments in their names."""

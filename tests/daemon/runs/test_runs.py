@@ -70,6 +70,22 @@ def test_a_step_without_a_result_is_asked_once_more_and_is_unknown_then(board: R
     assert "UNKNOWN" in board.task("API-1")["why"]
 
 
+def test_what_a_step_was_asked_and_never_heard_does_not_keep_the_next_step(
+    board: RunGround,
+) -> None:
+    """It was for a session that is over: the next one is asked in its turn, and not waited for."""
+    board.pipeline([{"id": "execution", "agent": "worker"}, {"id": "audit", "agent": "worker"}])
+    board.run(tasks=["API-1"])
+    board.speak("api-1", "I did a lot.")
+    board.speak("api-1", PASSED)
+    assert board.task("API-1")["step"] == "audit"
+    assert board.asked("api-1") == ["expired"]
+    board.speak("api-1", "I looked.")
+    board.speak("api-1", "I looked again.")
+    assert board.task("API-1")["visits"][1]["result"] == "UNKNOWN"
+    assert board.asked("api-1") == ["expired", "expired"]
+
+
 def test_an_inline_step_runs_and_its_parent_runs_again(board: RunGround) -> None:
     """Each visit is a session in a conversation of its own, all of one agent."""
     fix = {"id": "mend", "agent": "worker", "max": 2}

@@ -139,6 +139,13 @@ def expire(writing: Writing, messages: list[Message]) -> None:
             _end(writing, fresh, "expired", "it was not delivered before its time was over")
 
 
+def withdraw(writing: Writing, recipient: Uid, topic: str, reason: str) -> None:
+    """Gives up what we ourselves said to an agent on a topic, and what it has not had yet."""
+    for message in mailbox.queued(writing.connection, recipient):
+        if message.sender == WINDLASS and message.topic == topic:
+            _end(writing, message, "expired", reason)
+
+
 def close_mail_of(writing: Writing, agent: Agent, how: str) -> list[Message]:
     """Gives up what waits for an agent that has ended, and what was to be told of its state.
 

@@ -14,6 +14,7 @@ from windlass.api.wire.landing import JudgeRequest
 from windlass.core import jobs
 from windlass.core.events import RunEnded, RunSubmitted
 from windlass.core.ids import RepoId, Uid
+from windlass.core.jobs import JobId
 from windlass.core.landing.changes import UNFINISHED, WAITING, Change, ChangeId
 from windlass.core.printable import printable_line
 from windlass.core.runs import orders
@@ -28,7 +29,7 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Proposed, Submissions
 from windlass.daemon.launch import setup_files
-from windlass.daemon.mail import notices
+from windlass.daemon.mail import from_windlass, notices
 from windlass.daemon.runs import markers
 from windlass.store import changes as change_rows
 from windlass.store import rows
@@ -164,11 +165,16 @@ class RunEndings:
 
     def _tell(self, work: RunningIntent) -> None:
         data, repo = work.data, RepoId(work.intent.repo)
-        ending, run = data["ending"], jobs.owner(work.intent.id) or ""
+        ending, run = data["ending"], jobs.owner(work.intent.id) or JobId("")
         over = RunEnded(
             task=data["task"], run=run, change=data["change"], marked=data["marked"], **ending
         )
-        work.with_next_record(partial(_tell_end, repo=repo, over=over))
+
+        def tell(writing: Writing) -> None:
+            from_windlass.withdraw_of_run(writing, Uid(data["uid"]), run)
+            _tell_end(writing, repo=repo, over=over)
+
+        work.with_next_record(tell)
 
 
 def _standing(work: RunningIntent) -> dict[str, Any]:

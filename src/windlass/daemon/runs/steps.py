@@ -211,6 +211,7 @@ class RunSteps:
         work.keep(tip=part.tip)
 
         def change(writing: Writing) -> Agent:
+            from_windlass.withdraw_of_run(writing, agent.uid, run)
             return rows.change_agent(writing, agent.uid, **columns)
 
         return self._life.begin(self._context.store.write(change), part)
@@ -266,7 +267,7 @@ class RunSteps:
                 standstill.tell(writing, agent, task=work.data["task"], run=run_of(work))
                 work.keep_in(writing, waits=True)
             else:
-                from_windlass.say(writing, agent, text, topic=f"run:{run_of(work)}")
+                from_windlass.ask_step(writing, agent, run_of(work), text)
                 work.keep_in(writing, said_at=writing.now)
 
         self._context.store.write(change)
