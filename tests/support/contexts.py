@@ -11,6 +11,7 @@ import random
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -26,6 +27,7 @@ from windlass.store import tables
 from windlass.store.store import Store, Writing
 
 NOW = 1_790_000_000.0
+_DATABASE = "windlass.db"
 REPO, OTHER = RepoId("deadbeef"), RepoId("0badcafe")
 SHOP = {REPO: "shop"}
 SHOP_AND_BANK = {REPO: "shop", OTHER: "bank"}
@@ -83,6 +85,7 @@ def lent(clock: Clock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Context]:
     """
     with tempfile.TemporaryDirectory(prefix="wl-") as made:
         folder = Path(made).resolve()
+        (folder / _DATABASE).write_bytes(_new_database())
         context = opened(folder, clock)
         with closing(context.store):
             for repo, name in repos.items():
@@ -94,12 +97,23 @@ def lent(clock: Clock, repos: Mapping[RepoId, str] = SHOP) -> Iterator[Context]:
                 context.pools.join()  # nobody uses the store any more when it is closed
 
 
+@cache
+def _new_database() -> bytes:
+    """What a store makes that finds none, made once: its migrations take longer than most tests."""
+    with tempfile.TemporaryDirectory(prefix="wl-new-") as made:
+        path = Path(made) / _DATABASE
+        store = Store(path, clock=Turned())
+        store.open()
+        store.close()
+        return path.read_bytes()
+
+
 def opened(folder: Path, clock: Clock, sessions: Sessions | None = None) -> Context:
     """A context as every daemon that is started on a folder makes one; its store is open.
 
     Sessions outlive a daemon: give those of the last one to go on with them.
     """
-    store = Store(folder / "windlass.db", clock=clock)
+    store = Store(folder / _DATABASE, clock=clock)
     store.open()
     return Context(
         store=store,
