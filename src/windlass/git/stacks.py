@@ -51,7 +51,7 @@ class Stack(NamedTuple):
     conflicts: dict[str, list[str]]
     """Where changes conflict with the tip itself."""
     deferred: tuple[str, ...]
-    """Changes that conflict only with others below them: they have to wait for these."""
+    """Changes that only others below them conflict with, or have all of: they wait for these."""
     nothing: tuple[str, ...]
     """Changes that change nothing any more."""
     heads: tuple[str, ...] = ()
@@ -69,6 +69,7 @@ def build(
 ) -> Stack:
     """Puts changes on a tip, in their order; moves nothing."""
     top, tree = tip, gate_trees.tree_of(repo, tip)
+    has = ("", tree)
     made: list[_Made] = []
     conflicts: dict[str, list[str]] = {}
     deferred: list[str] = []
@@ -78,7 +79,10 @@ def build(
     for layer in layers:
         try:
             new, paths = _merged(repo, layer, top=top, tip=tip)
-            alone = paths and (_merged(repo, layer, top=tip, tip=tip)[1] if top != tip else paths)
+            fits = not paths and new not in ("", tree)
+            alone, alone_paths = new, paths
+            if not fits and top != tip:
+                alone, alone_paths = _merged(repo, layer, top=tip, tip=tip)
         except (merges.Unmergeable, path_count.TooManyPaths) as error:
             # What its author made of it is no reason to hold the others.
             refused[layer.name] = told(error)
@@ -86,12 +90,10 @@ def build(
         except GitError as error:
             unmade[layer.name] = told(error)
             continue
-        if alone:
-            conflicts[layer.name] = alone
-        elif paths:
-            deferred.append(layer.name)
-        elif new in ("", tree):
-            nothing.append(layer.name)
+        if not fits and alone_paths:
+            conflicts[layer.name] = alone_paths
+        elif not fits:
+            (nothing if alone in has else deferred).append(layer.name)
         else:
             parents, message = (top, layer.head), layer.message
             top = merges.commit(

@@ -85,6 +85,28 @@ def test_edits_of_the_persons_hold_only_the_change_that_overlaps_them(
     assert (ground.root / "calc.py").read_text() == "# mine\n"
 
 
+@pytest.mark.parametrize(
+    ("files", "states"),
+    [
+        (BROKEN, ["rejected", "rejected"]),
+        ({"more.py": "more = 1\n"}, ["landed", "nothing-to-land"]),
+    ],
+)
+def test_who_brings_the_same_as_another_waits_how_that_one_fares(
+    ground: LandingGround, files: dict[str, str], states: list[str]
+) -> None:
+    """That the target has it already is said when it has, and not of what may yet come back."""
+    ground.commit({"first.py": "first = 1\n"}, branch="first")
+    ground.commit(files, branch="one")
+    ground.git(
+        "branch", "same", ground.git("commit-tree", "-p", "main", "-m", "same", "one^{tree}")
+    )
+    for branch in ("first", "one", "same"):
+        ground.submit(branch)
+    ground.settle()
+    assert ground.states() == {"first": "landed", "one": states[0], "same": states[1]}
+
+
 def test_a_branch_that_has_nothing_new_has_nothing_to_land(ground: LandingGround) -> None:
     """It is said, and nothing moves."""
     ground.git("branch", "same", "main")
