@@ -56,21 +56,25 @@ def test_no_look_is_so_long_that_several_daemons_could_die_under_it(
     assert b"0 of 0" not in said.err
 
 
-def failed(*, exhausted: bool) -> dict[str, Any]:
-    """A board whose only task has failed."""
+def ended(state: str, *, exhausted: bool) -> dict[str, Any]:
+    """Work on a board that is over, and where its only task stands."""
     visit = {"step": "execution", "result": "UNKNOWN", "iterations": 3, "exhausted": exhausted}
-    task = {"task": "API-1", "state": "failed", "visits": [visit], "change": "", "commit": ""}
+    task = {"task": "API-1", "state": state, "visits": [visit], "change": "", "commit": ""}
+    task |= {"is_over": state == "failed"}
     money = {"usd": 0.0, "notional_usd": 0.0}
     return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**task, **money, "why": "no"}]}
 
 
-@pytest.mark.parametrize(("exhausted", "code"), [(True, 12), (False, 10)])
+@pytest.mark.parametrize(
+    ("state", "exhausted", "code"),
+    [("failed", True, 12), ("failed", False, 10), ("waits", False, 10)],
+)
 def test_used_up_iterations_have_an_exit_code_of_their_own(
-    exhausted: bool, code: int, monkeypatch: pytest.MonkeyPatch
+    state: str, exhausted: bool, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what the environment says of roles goes with the request."""
     monkeypatch.setenv("WINDLASS_WORKER_MAX_TURNS", "7")
-    seen = failed(exhausted=exhausted)
+    seen = ended(state, exhausted=exhausted)
     begun = {"job": "job-1", "joined": False, "target": "main"}
     call = Told(run, runs=lambda _: seen, run=lambda _: begun)
     assert run.run(call) == code

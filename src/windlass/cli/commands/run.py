@@ -2,11 +2,12 @@
 
 Each task goes through its pipeline (`wl pipeline list`) with an agent and a branch of its own; what
 is finished is submitted, and the board is marked: [=] at work, [P] waits to land, [x] landed, [*]
-failed. It ends when only blocked or failed tasks are left. Ctrl-C leaves it, and it goes on.
+failed. It ends when only tasks are left that are blocked, have failed, or whose change waits to be
+tried again (`wl retry TASK`). Ctrl-C leaves it, and it goes on.
 
 WINDLASS_<ROLE>_MAX_TURNS, _MAX_ITERATIONS and _SUPERVISOR_INTERVAL say more of roles.
 
-Exit codes: 0 all done, 10 some failed, 12 one of them because a step used up its iterations, 3 the
+Exit codes: 0 all done, 10 some are not, 12 one of them because a step used up its iterations, 3 the
 board, a pipeline or the gate is broken.
 """
 
@@ -84,9 +85,10 @@ def run(call: Call) -> int:
     if seen["problem"]:
         return 3
     failed = [task for task in seen["tasks"] if task["state"] == "failed"]
+    waits = [task for task in seen["tasks"] if not task["is_over"]]
     if any(visit["exhausted"] for task in failed for visit in task["visits"]):
         return 12
-    return 10 if seen["blocked"] or failed else 0
+    return 10 if seen["blocked"] or failed or waits else 0
 
 
 def _tasks(said: str | None) -> list[str] | None:
