@@ -15,6 +15,7 @@ from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel import project_file
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.landing import gate_changes
+from windlass.daemon.landing.tries import BOARD_FILE
 from windlass.git import changes, gate_trees, merges, path_count
 from windlass.git.repository import Repository
 from windlass.git.stacks import Stack
@@ -43,6 +44,8 @@ def of_revision(
     if by is not None and _is_reviewed(gate, by):
         found.append(REVIEW)
     marked = edits(gate, git, head, since=since)
+    if by is not None:
+        marked = [path for path in marked if path != BOARD_FILE]  # that stays out of what it brings
     if marked:
         found.append(f"it edits protected paths, which only a person lets in: {few(marked)}")
     steered = None
