@@ -60,9 +60,9 @@ def ended(state: str, *, exhausted: bool) -> dict[str, Any]:
     """Work on a board that is over, and where its only task stands."""
     visit = {"step": "execution", "result": "UNKNOWN", "iterations": 3, "exhausted": exhausted}
     task = {"task": "API-1", "state": state, "visits": [visit], "change": "", "commit": ""}
-    task |= {"is_over": state == "failed"}
+    seen = {**task, "is_over": state == "failed"}
     money = {"usd": 0.0, "notional_usd": 0.0}
-    return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**task, **money, "why": "no"}]}
+    return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**seen, **money, "why": "no"}]}
 
 
 @pytest.mark.parametrize(
