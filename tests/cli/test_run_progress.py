@@ -56,6 +56,9 @@ def test_no_look_is_so_long_that_several_daemons_could_die_under_it(
     assert b"0 of 0" not in said.err
 
 
+PREVIEW = {"target": "main", "pays": "login", "tasks": 1, "sessions": 2}
+
+
 def ended(state: str, *, exhausted: bool) -> dict[str, Any]:
     """Work on a board that is over, and where its only task stands."""
     visit = {"step": "execution", "result": "UNKNOWN", "iterations": 3, "exhausted": exhausted}
@@ -75,10 +78,20 @@ def test_used_up_iterations_have_an_exit_code_of_their_own(
     """And what the environment says of roles goes with the request."""
     monkeypatch.setenv("WINDLASS_WORKER_MAX_TURNS", "7")
     seen = ended(state, exhausted=exhausted)
-    begun = {"job": "job-1", "joined": False, "target": "main"}
+    begun = {"job": "job-1", "joined": False, **PREVIEW}
     call = Told(run, runs=lambda _: seen, run=lambda _: begun)
     assert run.run(call) == code
     assert dict(call.asked)["run"]["overrides"] == ["WINDLASS_WORKER_MAX_TURNS=7"]
+
+
+def test_a_dry_run_says_what_it_takes_and_begins_nothing(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    call = Told(run, "--dry-run", "--tasks", "API-1", **{"run.preview": lambda _: PREVIEW})
+    assert run.run(call) == 0
+    assert [verb for verb, _ in call.asked] == ["run.preview"]
+    said = capsysbinary.readouterr().out.decode()
+    assert said == "1 task to begin, 2 sessions at least, paid by: login; it lands on main\n"
 
 
 @pytest.mark.parametrize(

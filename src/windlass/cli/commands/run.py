@@ -20,7 +20,9 @@ from typing import Any
 
 from windlass.cli import output, run_asked, run_progress
 from windlass.cli.call import Call
+from windlass.cli.render import counted
 from windlass.core.errors import UserError
+from windlass.core.printable import printable_line
 
 _FIXED = ("pipeline", "driver", "live", "plan", "enable")
 """What is said once, when the work begins."""
@@ -28,6 +30,7 @@ EXAMPLES = (
     "wl run",
     "wl run --max-workers 8",
     "wl run --tasks API-1,API-2 --pipeline full",
+    "wl run --dry-run",
     "wl run --json",
 )
 
@@ -46,6 +49,11 @@ def arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--live", action="store_true", help="sessions that can be joined")
     parser.add_argument("--driver", metavar="NAME", help="the agent CLI")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check what it needs, say what it takes, begin nothing",
+    )
     parser.add_argument("--no-wait", action="store_true", help="begin it, and no more")
 
 
@@ -64,8 +72,17 @@ def run(call: Call) -> int:
         "live": args.live or None,
         "plans": args.plan or None,
     }
+    request = {name: said for name, said in wanted.items() if said is not None}
+    if args.dry_run:
+        preview = call.ask("run.preview", **request)
+        call.data(preview)
+        call.say(_taken(preview))
+        return 0
     before = call.ask("runs")["at"]
-    begun = call.ask("run", **{name: said for name, said in wanted.items() if said is not None})
+    begun = call.ask("run", **request)
+    call.tell(_taken(begun))
+    if call.json and not args.no_wait:
+        output.write_json({"kind": "begun", "at": time.time(), **begun})
     if begun["joined"]:
         call.tell("the board is being worked off already; this joins it")
         fixed = [f"--{name}" for name in _FIXED if getattr(args, name)]
@@ -89,6 +106,14 @@ def run(call: Call) -> int:
     if any(visit["exhausted"] for task in failed for visit in task["visits"]):
         return 12
     return 10 if seen["blocked"] or failed or waits else 0
+
+
+def _taken(preview: dict[str, Any]) -> str:
+    """What the work takes, in a sentence."""
+    tasks, sessions = counted(preview["tasks"], "task"), counted(preview["sessions"], "session")
+    pays = f", paid by: {printable_line(preview['pays'])}" if preview["pays"] else ""
+    target = printable_line(preview["target"])
+    return f"{tasks} to begin, {sessions} at least{pays}; it lands on {target}"
 
 
 def _tasks(said: str | None) -> list[str] | None:
