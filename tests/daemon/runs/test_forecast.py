@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.daemon.runs.run_ground import RunGround
 
-STEPS = [
+STEPS: list[dict[str, Any]] = [
     {"id": "execution", "agent": "worker"},
     {"id": "audit", "agent": "worker", "on_result": {"FIX": {"id": "mend", "agent": "worker"}}},
     {"id": "docs", "agent": "worker", "enabled_by": "WITH_DOCS"},
