@@ -59,9 +59,10 @@ def test_no_look_is_so_long_that_several_daemons_could_die_under_it(
 PREVIEW = {"target": "main", "pays": "login", "tasks": 1, "sessions": 2}
 
 
-def ended(state: str, *, exhausted: bool) -> dict[str, Any]:
+def ended(state: str, *, exhausted: bool, exit_code: int | None = None) -> dict[str, Any]:
     """Work on a board that is over, and where its only task stands."""
     visit = {"step": "execution", "result": "UNKNOWN", "iterations": 3, "exhausted": exhausted}
+    visit["exit_code"] = exit_code
     task = {"task": "API-1", "state": state, "visits": [visit], "change": "", "commit": ""}
     seen = {**task, "is_over": state == "failed"}
     money = {"usd": 0.0, "notional_usd": 0.0}
@@ -69,15 +70,21 @@ def ended(state: str, *, exhausted: bool) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("state", "exhausted", "code"),
-    [("failed", True, 12), ("failed", False, 10), ("waits", False, 10)],
+    ("state", "exhausted", "said", "code"),
+    [
+        ("failed", True, None, 12),
+        ("failed", False, None, 10),
+        ("failed", False, 0, 10),
+        ("failed", False, 33, 33),
+        ("waits", False, 33, 10),
+    ],
 )
 def test_used_up_iterations_have_an_exit_code_of_their_own(
-    state: str, exhausted: bool, code: int, monkeypatch: pytest.MonkeyPatch
+    state: str, exhausted: bool, said: int | None, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what the environment says of roles goes with the request."""
     monkeypatch.setenv("WINDLASS_WORKER_MAX_TURNS", "7")
-    seen = ended(state, exhausted=exhausted)
+    seen = ended(state, exhausted=exhausted, exit_code=said)
     begun = {"job": "job-1", "joined": False, **PREVIEW}
     call = Told(run, runs=lambda _: seen, run=lambda _: begun)
     assert run.run(call) == code

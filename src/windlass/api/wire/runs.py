@@ -66,6 +66,10 @@ class VisitView(TypedDict):
     """How often it went round, where its role goes on until it is done."""
     exhausted: bool
     """Whether it used up its iterations, and gave no result."""
+    status: str
+    """What its result is called, as role and pipeline have it."""
+    exit_code: int | None
+    """What they would have `wl run` exit with, where it has ended its run."""
     usd: float
     notional_usd: float
 

@@ -7,8 +7,8 @@ tried again (`wl retry TASK`). Ctrl-C leaves it, and it goes on.
 
 WINDLASS_<ROLE>_MAX_TURNS, _MAX_ITERATIONS and _SUPERVISOR_INTERVAL say more of roles.
 
-Exit codes: 0 all done, 10 some are not, 12 one of them because a step used up its iterations, 3 the
-board, a pipeline or the gate is broken.
+Exit codes: 0 all done, 10 some are not (or what the result says that a task failed with), 12 one of
+them because a step used up its iterations, 3 the board, a pipeline or the gate is broken.
 """
 
 from __future__ import annotations
@@ -105,7 +105,15 @@ def run(call: Call) -> int:
     waits = [task for task in seen["tasks"] if not task["is_over"]]
     if any(visit["exhausted"] for task in failed for visit in task["visits"]):
         return 12
-    return 10 if seen["blocked"] or failed or waits else 0
+    if failed:
+        return max(map(_exit_code, failed))
+    return 10 if seen["blocked"] or waits else 0
+
+
+def _exit_code(task: dict[str, Any]) -> int:
+    """What a task that has failed exits with: what its last result says, if it says anything."""
+    last = task["visits"][-1]["exit_code"] if task["visits"] else None
+    return last or 10
 
 
 def _taken(preview: dict[str, Any]) -> str:

@@ -117,6 +117,8 @@ def _visit(visit: Visit, cost: RunCost) -> VisitView:
         "sessions": visit.sessions,
         "iterations": visit.iterations,
         "exhausted": visit.exhausted,
+        "status": visit.status,
+        "exit_code": visit.exit_code,
         "usd": spent.usd,
         "notional_usd": spent.notional_usd,
     }
