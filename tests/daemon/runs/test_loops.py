@@ -240,6 +240,44 @@ def test_a_session_that_used_up_its_turns_ends_its_iteration(board: RunGround) -
     assert "used up the turns of its session" in told(board)
 
 
+def calls_tools(board: RunGround, times: int) -> None:
+    """Has the agent go on in its turn, with so many calls of tools."""
+    session = board.workshop.session(board.agent("api-1"))
+    for _ in range(times):
+        session.hook("PreToolUse", tool_name="Bash", tool_input={"command": "true"})
+        session.hook("PostToolUse", tool_name="Bash", tool_input={"command": "true"})
+    board.workshop.state(board.agent("api-1"))
+    board.settle()
+
+
+def test_a_live_session_that_used_up_its_turns_ends_its_iteration_too(board: RunGround) -> None:
+    """Each call of a tool counts as one of them: the third is one too many."""
+    looping(board, turns=2)
+    board.run(tasks=["API-1"], live=True)
+    first = board.agent("api-1").session
+    session = board.workshop.session(board.agent("api-1"))
+    session.hook("SessionStart", source="startup")
+    session.hook("UserPromptSubmit", prompt="go on")
+    calls_tools(board, 2)
+    assert board.agent("api-1").session == first
+    calls_tools(board, 1)
+    assert (board.agent("api-1").session, board.task("API-1")["iteration"]) == (first + 1, 2)
+
+
+def test_a_live_session_has_its_turns_once_more_to_give_its_result(board: RunGround) -> None:
+    board.pipeline([{"id": "execution", "agent": "worker", "config": {"turns": 2}}])
+    board.run(tasks=["API-1"], live=True)
+    session = board.workshop.session(board.agent("api-1"))
+    session.hook("SessionStart", source="startup")
+    session.hook("UserPromptSubmit", prompt="go on")
+    calls_tools(board, 3)
+    assert board.asked("api-1") == ["queued"]
+    calls_tools(board, 1)
+    assert board.task("API-1")["visits"] == []
+    calls_tools(board, 1)
+    assert [visit["result"] for visit in board.task("API-1")["visits"]] == ["UNKNOWN"]
+
+
 def test_an_iteration_whose_agent_waits_for_an_answer_is_not_over(board: RunGround) -> None:
     """It has its answer in the same conversation."""
     looping(board)

@@ -63,7 +63,7 @@ class StepRole(msgspec.Struct, frozen=True, kw_only=True):
     iterations: int = 1
     """How often a loop goes round at most."""
     turns: int = 0
-    """How many turns a headless session may take; 0 is as many as it likes."""
+    """How many turns a session may take; 0 is as many as it likes."""
     timeout: int = 3600
     """How many seconds a visit may take."""
     supervisor_interval: int = 0

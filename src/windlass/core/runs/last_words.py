@@ -10,6 +10,8 @@ from windlass.core.pipeline.steps import GIVEN
 _RESULT = re.compile(r"<result>\s*([A-Za-z]+)\s*</result>")
 _BEGINS, _ENDS = "<report>", "</report>"
 _LONGEST_REASON = 300
+OUT_OF_TURNS = "It used up the turns of its session, and said nothing more."
+"""What a run hears of a turn that was ended because of that."""
 _DONE, _CLAIM = "DONE", "I HAVE COMPLETED THE GOAL"
 
 

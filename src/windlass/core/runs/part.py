@@ -27,7 +27,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """Which of the visit's iterations it is, or looks at."""
     duty: Duty = "work"
     turns: int = 0
-    """How many turns a headless session may take; 0 is as many as it likes."""
+    """How many turns its session may take; 0 is as many as it likes."""
     tip: str = ""
     """Where the branch was when it began."""
     prompt_file: str = ""

@@ -27,6 +27,7 @@ from windlass.core.events import (
     TurnOver,
 )
 from windlass.core.policy import tool_policy
+from windlass.core.runs import last_words
 from windlass.core.states import LATEST, Observation
 from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
@@ -180,7 +181,10 @@ def _take(
         # One by one: a short turn may be read at once, and its history shall have all of it.
         observe(writing, agent, states.claimed(seen, tools=tools))
     if agent.run:
-        _tell_run(writing, agent, moment, _turn_over(event, moment, seen, session))
+        over = _turn_over(event, moment, seen, session)
+        if moment is HookMoment.TOOL_CALL and _is_out_of_turns(agent, session):
+            over = TurnOver(session=session.number, said=last_words.OUT_OF_TURNS)
+        _tell_run(writing, agent, moment, over)
     return session
 
 
@@ -207,6 +211,17 @@ def _turn_over(
     if failed and seen is not None:
         said = seen.evidence
     return TurnOver(session=session.number, said=said, failed=failed)
+
+
+def _is_out_of_turns(agent: Agent, session: Session) -> bool:
+    """Whether a live session has just used up its turns, or as many once more since it was told.
+
+    Headless ones are counted by the agent CLI. Nobody counts the model's calls of a live one: each
+    call of a tool stands for one.
+    """
+    most = session.part.turns if session.part is not None else 0
+    over = session.marks.get(TOOLS, 0) - 1
+    return agent.mode == "live" and 0 < most <= over and over % most == 0
 
 
 def _goes_on(seen: Observation | None) -> bool:

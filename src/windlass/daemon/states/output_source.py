@@ -22,6 +22,7 @@ from windlass.core.events import LineSkipped, OutputGarbage, TurnOver
 from windlass.core.ids import Uid
 from windlass.core.policy import tool_calls
 from windlass.core.policy.tool_calls import Decision, ToolCall
+from windlass.core.runs import last_words
 from windlass.core.sessions import OUTPUT
 from windlass.core.states import Observation, State
 from windlass.daemon.kernel import line_reader, store_share
@@ -43,8 +44,6 @@ _COARSE = 0.02
 """By so much may the time of a file be behind the clock. A model refuses right after a hook."""
 _RIGHT_AFTER_A_HOOK = ("turn_failed", "interrupted")
 """So does a turn end that takes one call too many, and no hook of its own tells of that."""
-_OUT_OF_TURNS = "It used up the turns of its session, and said nothing more."
-"""What a run hears of such a turn."""
 _BOUNDARIES = (LineKind.BEGINNING, LineKind.REQUEST, LineKind.RESULT)
 """Where a turn begins, waits for us, or ends."""
 Decide = Callable[[Agent, ToolCall | None], Decision]
@@ -235,7 +234,7 @@ class OutputSource:
             writing.emit(dialect.summary(line), repo=agent.repo, agent=agent.uid)
             self._results.take_result(writing, agent, session, line)
             if agent.run and dialect.ran_out_of_turns(line):  # no hook tells of that
-                over = TurnOver(session=session.number, said=_OUT_OF_TURNS)
+                over = TurnOver(session=session.number, said=last_words.OUT_OF_TURNS)
                 writing.emit(over, repo=agent.repo, agent=agent.uid)
 
     def _answer(self, dialect: Dialect, agent: Agent, session: Session, line: Any) -> bool:
