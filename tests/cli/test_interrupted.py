@@ -20,7 +20,7 @@ _LOOKS = frozenset(
         *("gate", "init.look", "jobs", "login.offer", "uninstall.look"),
         *("log", "look", "merge-check", "message", "place", "primary", "prompt", "questions"),
         *("receipts", "repos", "roles", "set-aside", "status", "trash", "trash.show", "trust"),
-        *("whoami", "why", "taken", "foreign-work", "runs", "task"),
+        *("whoami", "why", "taken", "foreign-work", "run.preview", "runs", "task"),
     )
 )
 """Nothing is told of these; `taken` says that something was read, which is asked again."""

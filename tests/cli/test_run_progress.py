@@ -56,25 +56,49 @@ def test_no_look_is_so_long_that_several_daemons_could_die_under_it(
     assert b"0 of 0" not in said.err
 
 
-def failed(*, exhausted: bool) -> dict[str, Any]:
-    """A board whose only task has failed."""
+PREVIEW = {"target": "main", "pays": "login", "tasks": 1, "sessions": 2}
+
+
+def ended(state: str, *, exhausted: bool, exit_code: int | None = None) -> dict[str, Any]:
+    """Work on a board that is over, and where its only task stands."""
     visit = {"step": "execution", "result": "UNKNOWN", "iterations": 3, "exhausted": exhausted}
-    task = {"task": "API-1", "state": "failed", "visits": [visit], "change": "", "commit": ""}
+    visit["exit_code"] = exit_code
+    task = {"task": "API-1", "state": state, "visits": [visit], "change": "", "commit": ""}
+    seen = {**task, "is_over": state == "failed"}
     money = {"usd": 0.0, "notional_usd": 0.0}
-    return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**task, **money, "why": "no"}]}
+    return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**seen, **money, "why": "no"}]}
 
 
-@pytest.mark.parametrize(("exhausted", "code"), [(True, 12), (False, 10)])
+@pytest.mark.parametrize(
+    ("state", "exhausted", "said", "code"),
+    [
+        ("failed", True, None, 12),
+        ("failed", False, None, 10),
+        ("failed", False, 0, 10),
+        ("failed", False, 33, 33),
+        ("waits", False, 33, 10),
+    ],
+)
 def test_used_up_iterations_have_an_exit_code_of_their_own(
-    exhausted: bool, code: int, monkeypatch: pytest.MonkeyPatch
+    state: str, exhausted: bool, said: int | None, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And what the environment says of roles goes with the request."""
     monkeypatch.setenv("WINDLASS_WORKER_MAX_TURNS", "7")
-    seen = failed(exhausted=exhausted)
-    begun = {"job": "job-1", "joined": False, "target": "main"}
+    seen = ended(state, exhausted=exhausted, exit_code=said)
+    begun = {"job": "job-1", "joined": False, **PREVIEW}
     call = Told(run, runs=lambda _: seen, run=lambda _: begun)
     assert run.run(call) == code
     assert dict(call.asked)["run"]["overrides"] == ["WINDLASS_WORKER_MAX_TURNS=7"]
+
+
+def test_a_dry_run_says_what_it_takes_and_begins_nothing(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    call = Told(run, "--dry-run", "--tasks", "API-1", **{"run.preview": lambda _: PREVIEW})
+    assert run.run(call) == 0
+    assert [verb for verb, _ in call.asked] == ["run.preview"]
+    said = capsysbinary.readouterr().out.decode()
+    assert said == "1 task to begin, 2 sessions at least, paid by: login; it lands on main\n"
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ CALLERS = {
     "gate.wait": "person",
     "run": "person",
     "run.pause": "person",
+    "run.preview": "person",
     "runs": "both",
     "runs.wait": "person",
     "task": "both",
@@ -154,7 +155,9 @@ SAID = {
     "jobs": ("agents do not look into the works", ASK),
     "gate.run": GATE,
     "gate.wait": GATE,
-    **dict.fromkeys(("run", "run.pause", "runs.wait", "task.drop", "task.retry"), RUN),
+    **dict.fromkeys(
+        ("run", "run.pause", "run.preview", "runs.wait", "task.drop", "task.retry"), RUN
+    ),
     "listen": (
         "notices are for the person, and agents do not listen for them",
         "end your turn with WAITING: what is said to you comes by itself",

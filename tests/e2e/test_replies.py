@@ -205,6 +205,7 @@ def run(ask: Asker, ground: Ground) -> None:
     board.write_text(
         "## TASKS\n\n- [N] **[API-1]** Never\n  - Priority: LOW\n  - Dependencies: none\n"
     )
+    assert ask("run.preview", driver="standin")["tasks"] == 0
     assert not ask("run", driver="standin")["joined"]
     assert ask("runs.wait", after=ask("runs")["at"])["is_over"]
     assert ask("runs")["tasks"] == []

@@ -47,7 +47,11 @@ class Workshop:
         git(self.repo, "init", "-q", "-b", "main")
         git(self.repo, "commit", "-q", "--allow-empty", "-m", "first")
         (context.folders.home / "config.toml").write_text(WITHOUT_A_GATE)
-        self.services = Services(context, NoSockets())
+        self.restart()
+
+    def restart(self) -> None:
+        """Has a daemon be there in the place of the one before."""
+        self.services = Services(self.context, NoSockets())
         self._table = routes(self.services)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ _MOST = 12
 _TASK, _DOING = 9, 24
 """Places that a task's name takes, and what it does."""
 _LANDING = ("is submitted", "waits to land")
-_CAME_BACK = ("rejected", "conflict")
+_STOPPED = {"rejected": "came back", "conflict": "came back", "held": "is held"}
 
 Tell = Callable[[Call, dict[str, Any]], None]
 
@@ -77,9 +77,9 @@ def _said(call: Call, event: dict[str, Any]) -> str:
             return _iterated(event)
         case "run.submitted":
             return f"is done, and waits to land as {event['change']}"
-        case "change.stopped" if event["state"] in _CAME_BACK:
-            why = call.paint(f"came back: {printable_line(event['why'])}", "red")
-            return f"{event['change']} {why}"
+        case "change.stopped" if event["state"] in _STOPPED:
+            why = f"{_STOPPED[event['state']]}: {printable_line(event['why'])}"
+            return f"{event['change']} {call.paint(why, 'red')}"
         case "run.ended":
             outcome = call.paint(event["outcome"], task_view.colour(event["outcome"]))
             at = f" as {event['commit'][:10]}" if event.get("commit") else ""

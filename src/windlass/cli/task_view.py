@@ -26,8 +26,9 @@ def show(call: Call, task: dict[str, Any]) -> None:
         rounds = f", {visit['iterations']} iterations" if visit["iterations"] > 1 else ""
         sessions = f"{rounds}, {visit['sessions']} sessions" if visit["sessions"] > 1 else ""
         cost = f", {money.usd(visit)}" if visit["usd"] or visit["notional_usd"] else ""
+        status = f" ({printable_line(visit['status'])})" if visit["status"] else ""
         call.say(
-            f"  {printable_line(visit['step'])}{again}: {visit['result']},"
+            f"  {printable_line(visit['step'])}{again}: {visit['result']}{status},"
             f" {visit['seconds']:.1f} s{sessions}{cost}"
         )
     if run and run["step"]:

@@ -48,10 +48,14 @@ class CrewGround:
     def settle(self) -> None:
         """Does what is to be done until nothing is left."""
         while self._work or self._due:
-            if self._work:
-                self._work.pop(0)()
-            else:
-                self.workshop.services.intents.perform_recorded(self._due.pop(0).key)
+            self.do_next()
+
+    def do_next(self) -> None:
+        """Does the next thing that is to be done."""
+        if self._work:
+            self._work.pop(0)()
+        else:
+            self.workshop.services.intents.perform_recorded(self._due.pop(0).key)
 
     def write(self, place: Path, files: dict[str, str]) -> None:
         """Writes files."""

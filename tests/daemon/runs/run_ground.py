@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from tests.support.workshop import Workshop
 
 from windlass.core.crew import Agent
 from windlass.core.usage import Usage
+from windlass.daemon.kernel import set_aside
 from windlass.daemon.spend import costs
 from windlass.store import jobs, mailbox, rows, spending
 from windlass.store.store import Writing
@@ -36,6 +38,7 @@ class RunGround(CrewGround):
     """One worker unless a test wants more."""
 
     def __init__(self, workshop: Workshop, board: str = BOARD) -> None:
+        self._before: dict[str, Callable[[], object]] = {}
         super().__init__(workshop)
         (workshop.context.folders.home / "config.toml").write_text('isolation = "hooks"\n')
         self.board_file = self.root / ".windlass" / "kanban.md"
@@ -130,6 +133,27 @@ class RunGround(CrewGround):
         clock.time += seconds
         self.engine.wake_due()
         self.settle()
+
+    def before(self, what: str, act: Callable[[], object]) -> None:
+        """Has something happen once, before the next effect of a kind is done."""
+        self._before[what] = act
+
+    def die_in(self, what: str) -> None:
+        """Has three daemons die in the next effect of a kind."""
+
+        def act() -> None:
+            key, tries, context = self._due[0].key, set_aside.MOST_TRIES, self.workshop.context
+            context.store.write(lambda w: rows.change_intent(w, key, tries=tries))
+            self.workshop.restart()
+            self.drive()
+
+        self.before(what, act)
+
+    def do_next(self) -> None:
+        """Does the next thing that is to be done."""
+        if not self._work and (act := self._before.pop(self._due[0].what, None)) is not None:
+            act()
+        super().do_next()
 
     def asked(self, name: str) -> list[str]:
         """What became of each message to an agent, oldest first."""

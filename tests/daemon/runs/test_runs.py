@@ -86,6 +86,22 @@ def test_what_a_step_was_asked_and_never_heard_does_not_keep_the_next_step(
     assert board.asked("api-1") == ["expired", "expired"]
 
 
+def test_what_a_result_is_called_is_said_by_the_pipeline_and_else_by_the_role(
+    board: RunGround,
+) -> None:
+    """With it goes what to exit with where that result has ended the run."""
+    roles = board.root / ".windlass" / "roles"
+    roles.mkdir()
+    front = "---\nresults: PASS, FAIL\nFAIL: refused 33 abort\n---\n"
+    (roles / "careful.md").write_text(f"{front}Go.\n")
+    step = {"id": "execution", "agent": "careful"}
+    board.pipeline([step], result_mappings={"FAIL": {"status": "not wanted"}})
+    board.run(tasks=["API-1"])
+    board.speak("api-1", "<result>FAIL</result>")
+    (visit,) = board.task("API-1")["visits"]
+    assert (visit["result"], visit["status"], visit["exit_code"]) == ("FAIL", "not wanted", 33)
+
+
 def test_an_inline_step_runs_and_its_parent_runs_again(board: RunGround) -> None:
     """Each visit is a session in a conversation of its own, all of one agent."""
     fix = {"id": "mend", "agent": "worker", "max": 2}

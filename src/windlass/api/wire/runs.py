@@ -26,12 +26,23 @@ class RunRequest(AnyRequest):
     """The variables of the caller's environment that are about roles, as `NAME=value`."""
 
 
-class RunReply(TypedDict):
+class RunPreview(TypedDict):
+    """What the work on the board takes, once it has begun: looked at before the first agent."""
+
+    target: str
+    pays: str
+    """What pays for its sessions: an API key, a token, a login."""
+    tasks: int
+    """Those that wait to be begun."""
+    sessions: int
+    """How many these take at least: one for each of their steps."""
+
+
+class RunReply(RunPreview):
     """The schedule of the board, and whether it was there already."""
 
     job: str
     joined: bool
-    target: str
 
 
 class RunsRequest(AnyRequest):
@@ -55,6 +66,10 @@ class VisitView(TypedDict):
     """How often it went round, where its role goes on until it is done."""
     exhausted: bool
     """Whether it used up its iterations, and gave no result."""
+    status: str
+    """What its result is called, as role and pipeline have it."""
+    exit_code: int | None
+    """What they would have `wl run` exit with, where it has ended its run."""
     usd: float
     notional_usd: float
 

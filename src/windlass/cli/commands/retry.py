@@ -55,7 +55,9 @@ def _task(call: Call) -> int:
     task = call.ask("task.retry", task=call.args.agent)
     call.ask("run", tasks=[task["task"]], **run_asked.driver(), **run_asked.environment())
     call.data(task)
-    call.tell(f"{task['task']} is worked on once more, on a branch of its own; `wl run` follows it")
+    goes_on = task["run"] is not None and not task["run"]["is_over"]
+    again = "goes on" if goes_on else "is worked on once more, on a branch of its own"
+    call.tell(f"{task['task']} {again}; `wl run` follows it")
     return 0
 
 

@@ -2,12 +2,13 @@
 
 Each task goes through its pipeline (`wl pipeline list`) with an agent and a branch of its own; what
 is finished is submitted, and the board is marked: [=] at work, [P] waits to land, [x] landed, [*]
-failed. It ends when only blocked or failed tasks are left. Ctrl-C leaves it, and it goes on.
+failed. It ends when only tasks are left that are blocked, have failed, or whose change waits to be
+tried again (`wl retry TASK`). Ctrl-C leaves it, and it goes on.
 
 WINDLASS_<ROLE>_MAX_TURNS, _MAX_ITERATIONS and _SUPERVISOR_INTERVAL say more of roles.
 
-Exit codes: 0 all done, 10 some failed, 12 one of them because a step used up its iterations, 3 the
-board, a pipeline or the gate is broken.
+Exit codes: 0 all done, 10 some are not (or what the result says that a task failed with), 12 one of
+them because a step used up its iterations, 3 the board, a pipeline or the gate is broken.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing import Any
 
 from windlass.cli import output, run_asked, run_progress
 from windlass.cli.call import Call
+from windlass.cli.render import counted
 from windlass.core.errors import UserError
+from windlass.core.printable import printable_line
 
 _FIXED = ("pipeline", "driver", "live", "plan", "enable")
 """What is said once, when the work begins."""
@@ -27,6 +30,7 @@ EXAMPLES = (
     "wl run",
     "wl run --max-workers 8",
     "wl run --tasks API-1,API-2 --pipeline full",
+    "wl run --dry-run",
     "wl run --json",
 )
 
@@ -45,6 +49,11 @@ def arguments(parser: ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--live", action="store_true", help="sessions that can be joined")
     parser.add_argument("--driver", metavar="NAME", help="the agent CLI")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="check what it needs, say what it takes, begin nothing",
+    )
     parser.add_argument("--no-wait", action="store_true", help="begin it, and no more")
 
 
@@ -63,8 +72,17 @@ def run(call: Call) -> int:
         "live": args.live or None,
         "plans": args.plan or None,
     }
+    request = {name: said for name, said in wanted.items() if said is not None}
+    if args.dry_run:
+        preview = call.ask("run.preview", **request)
+        call.data(preview)
+        call.say(_taken(preview))
+        return 0
     before = call.ask("runs")["at"]
-    begun = call.ask("run", **{name: said for name, said in wanted.items() if said is not None})
+    begun = call.ask("run", **request)
+    call.tell(_taken(begun))
+    if call.json and not args.no_wait:
+        output.write_json({"kind": "begun", "at": time.time(), **begun})
     if begun["joined"]:
         call.tell("the board is being worked off already; this joins it")
         fixed = [f"--{name}" for name in _FIXED if getattr(args, name)]
@@ -84,9 +102,26 @@ def run(call: Call) -> int:
     if seen["problem"]:
         return 3
     failed = [task for task in seen["tasks"] if task["state"] == "failed"]
+    waits = [task for task in seen["tasks"] if not task["is_over"]]
     if any(visit["exhausted"] for task in failed for visit in task["visits"]):
         return 12
-    return 10 if seen["blocked"] or failed else 0
+    if failed:
+        return max(map(_exit_code, failed))
+    return 10 if seen["blocked"] or waits else 0
+
+
+def _exit_code(task: dict[str, Any]) -> int:
+    """What a task that has failed exits with: what its last result says, if it says anything."""
+    last = task["visits"][-1]["exit_code"] if task["visits"] else None
+    return last or 10
+
+
+def _taken(preview: dict[str, Any]) -> str:
+    """What the work takes, in a sentence."""
+    tasks, sessions = counted(preview["tasks"], "task"), counted(preview["sessions"], "session")
+    pays = f", paid by: {printable_line(preview['pays'])}" if preview["pays"] else ""
+    target = printable_line(preview["target"])
+    return f"{tasks} to begin, {sessions} at least{pays}; it lands on {target}"
 
 
 def _tasks(said: str | None) -> list[str] | None:

@@ -22,6 +22,7 @@ from windlass.core.pipeline.steps import (
     SELF,
     Inline,
     Pipeline,
+    ResultMapping,
     Step,
 )
 
@@ -132,6 +133,17 @@ def _count_row(state: State, step: Step, result: str) -> tuple[State, str]:
     rows[step.id] = (result, times)
     counted = FAIL if times >= _IN_A_ROW else result
     return msgspec.structs.replace(state, rows=rows), counted
+
+
+def meaning(pipeline: Pipeline, state: State, result: str) -> ResultMapping:
+    """What a result of what runs now is called, and what to exit with where it ends the run.
+
+    What the pipeline does not say of it, the role of a step does; an inline step has no say.
+    """
+    role = {} if state.handler else pipeline.steps[pipeline.places[state.step]].mappings
+    first, then = (said.get(result, ResultMapping()) for said in (pipeline.result_mappings, role))
+    code = then.exit_code if first.exit_code is None else first.exit_code
+    return ResultMapping(status=first.status or then.status, exit_code=code)
 
 
 def _mapped(pipeline: Pipeline, step: Step, result: str) -> str:

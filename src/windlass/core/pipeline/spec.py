@@ -109,7 +109,6 @@ def _step_data(step: Step) -> dict[str, Any]:
         "commit_after": step.commit_after,
         "enabled_by": step.enabled_by or None,
         "config": step.config,
-        "hooks": step.hooks,
         "on_result": {
             result: _inline_data(handler) if isinstance(handler, Inline) else {"jump": handler}
             for result, handler in step.on_result.items()
@@ -192,10 +191,9 @@ class _Reader:
         if config is not None and not isinstance(config, dict):
             self._error(key(path, "config"), f"not an object but {kind(config)}", "write {…}")
             config = None
-        hooks = value.get("hooks")
-        if hooks is not None and not isinstance(hooks, dict | list):
-            what = f"neither an object nor a list but {kind(hooks)}"
-            self._error(key(path, "hooks"), what, "write {…} or […]")
+        if value.get("hooks") not in (None, {}, []):
+            remedy = "take them out: what has to run belongs into the gate, or into a role's words"
+            self._error(key(path, "hooks"), "a step runs no hooks", remedy)
         return Step(
             id=self._id(path, value),
             agent=self._agent(path, value),
@@ -205,7 +203,6 @@ class _Reader:
             commit_after=self._flag(path, value, "commit_after"),
             enabled_by=self._text(path, value, "enabled_by"),
             config=config or {},
-            hooks=hooks,
             on_result=self._handlers(key(path, "on_result"), value.get("on_result")),
         )
 

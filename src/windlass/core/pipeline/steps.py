@@ -56,7 +56,6 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     enabled_by: str = ""
     """A variable that has to be `true`, or the step is passed over."""
     config: dict[str, Any] = {}
-    hooks: Any = None
     on_result: dict[str, str | Inline] = {}
     """What follows from a result: a jump, or an inline step."""
     mappings: dict[str, ResultMapping] = {}

@@ -136,6 +136,7 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
     if runs is None:
         return finish(state, Ending(outcome="failed", why="no step runs"))
     is_exhausted = turns.is_exhausted(state)
+    meaning = engine.meaning(state.pipeline, state.place, state.result)
     visit = Visit(
         label=state.label,
         number=state.visit,
@@ -145,6 +146,8 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
         sessions=state.sessions,
         iterations=state.loop.iteration,
         exhausted=is_exhausted,
+        status=meaning.status,
+        exit_code=meaning.exit_code,
     )
     before, start, said = state.place, state.loop.start, state.said
     place = engine.advance(state.pipeline, state.place, state.result)

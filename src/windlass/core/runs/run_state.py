@@ -54,6 +54,10 @@ class Visit(msgspec.Struct, frozen=True, kw_only=True):
     """How often it went round."""
     exhausted: bool = False
     """Whether it used up its iterations, and gave no result."""
+    status: str = ""
+    """What its result is called, as role and pipeline have it."""
+    exit_code: int | None = None
+    """What they would have `wl run` exit with, where it has ended its run."""
 
 
 class Heard(msgspec.Struct, frozen=True, kw_only=True):

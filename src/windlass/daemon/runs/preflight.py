@@ -40,6 +40,8 @@ class Ready(NamedTuple):
     board: BoardFile
     only: tuple[str, ...]
     """The wanted tasks, as the board spells them."""
+    pays: str
+    """What pays for its sessions, as each of them records it."""
 
 
 def require(context: Context, repo: Repo, state: ScheduleState, config: Config) -> Ready:
@@ -49,7 +51,7 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
     _tried(problems, partial(gates.require_unsigned, context, repo))
     _tried(problems, partial(budgets.refuse_spent, context, repo.id))
     _tried(problems, context.sessions.terminal.require_version)
-    _tried(problems, partial(_require_driver, context, repo, state, config))
+    pays = _tried(problems, partial(_require_driver, context, repo, state, config))
     board = _tried(problems, partial(sound_board, repo))
     _tried(problems, partial(_require_writable, repo))
     only: tuple[str, ...] = ()
@@ -71,7 +73,7 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
         _tried(problems, partial(_require_driver, context, repo, live, config))
     if gate is None or board is None or problems:
         raise _together(problems)
-    return Ready(gate, board, only)
+    return Ready(gate, board, only, pays or "")
 
 
 def sound_board(repo: Repo) -> BoardFile:
@@ -106,8 +108,8 @@ def _tried(problems: list[WindlassError], check: Callable[[], T]) -> T | None:
         return None
 
 
-def _require_driver(context: Context, repo: Repo, state: ScheduleState, config: Config) -> None:
-    """An agent CLI that is there, and that would not stop at a question."""
+def _require_driver(context: Context, repo: Repo, state: ScheduleState, config: Config) -> str:
+    """An agent CLI that is there, and that would not stop at a question; returns what pays."""
     driver = drivers.get(state.driver)
     driver.check()
     isolation: Isolation
@@ -124,8 +126,10 @@ def _require_driver(context: Context, repo: Repo, state: ScheduleState, config: 
     choice = boxes.choose(
         wanted=isolation, network=network, driver=state.driver, draft=draft(boxed=True), repo=repo
     )
+    request = draft(boxed=choice.level == "box")
     if choice.level != "box":
-        driver.require_ready(draft())
+        driver.require_ready(request)
+    return driver.credential(request)
 
 
 def _on_board(board: BoardFile, wanted: Iterable[str]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import board_edits, holds, markers, preflight, run_roles
+from windlass.daemon.runs import board_edits, change_holds, holds, markers, preflight, run_roles
 from windlass.daemon.runs.conflicts import Conflicts
 from windlass.project import pipelines, step_roles
 from windlass.project.boards import BoardFile
@@ -170,11 +170,15 @@ class Rounds:
             missing=state.missing,
             edited=state.edited,
         )
+        held = sum(
+            change_holds.is_held(writing.connection, job, convert(job.state, RunState))
+            for job in run_jobs(writing.connection, repo.id)
+        )
         chosen, problems = decided.chosen, decided.problems
         _tell(writing, repo, state, chosen)
         work.keep_in(
             writing,
-            running=len(taken),
+            running=len(taken) - held,
             waiting=len(chosen.waiting),
             waits=chosen.waits,
             blocked=list(chosen.blocked),

@@ -45,6 +45,7 @@ def routes(
             IntentVerb(intents, "run", schedules.begin),
             refusal=_RUN,
         ),
+        "run.preview": Verb(wire.RunRequest, wire.RunPreview, schedules.preview, refusal=_RUN),
         "runs": Verb(wire.RunsRequest, wire.RunsReply, views.runs, callers="both", needs="store"),
         "runs.wait": Wait(wire.RunsRequest, wire.RunsReply, views.wait, refusal=_RUN),
     }

@@ -41,7 +41,7 @@ class Runs:
     ) -> None:
         self.schedules = Schedules(context, jobs)
         self._rounds = Rounds(context, jobs)
-        self.tasks = Tasks(context, jobs)
+        self.tasks = Tasks(context, jobs, judgements)
         self._steps = RunSteps(context, intents, spawns, life, fetcher, wake=wake)
         self._session_ends = SessionEnds(context, life, fetcher)
         self._endings = RunEndings(context, intents, submissions, judgements)

@@ -7,7 +7,13 @@ from typing import Any
 import msgspec
 
 from windlass.api.verbs import Caller
-from windlass.api.wire.runs import PauseRunReply, PauseRunRequest, RunReply, RunRequest
+from windlass.api.wire.runs import (
+    PauseRunReply,
+    PauseRunRequest,
+    RunPreview,
+    RunReply,
+    RunRequest,
+)
 from windlass.core import jobs as core_jobs
 from windlass.core.errors import Conflict
 from windlass.core.events import ScheduleAsked, SchedulePaused
@@ -18,8 +24,9 @@ from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import preflight, rounds
+from windlass.daemon.runs import forecast, preflight, rounds
 from windlass.store import jobs as job_rows
+from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 DEFAULT_WORKERS = 4
@@ -42,6 +49,34 @@ class Schedules:
 
     def begin(self, caller: Caller, request: RunRequest) -> IntentDraft:
         """Checks what runs need, all of it at once; joins the schedule that goes on already."""
+        repo, state, preview = self._checked(caller, request)
+
+        def prepare(writing: Writing) -> dict[str, Any]:
+            known = job_rows.about(
+                writing.connection, repo=repo.id, kind="schedule", subject=schedule.SUBJECT
+            )
+            if known is not None:
+                asked = ScheduleAsked(workers=request.get("workers", 0), tasks=state.only)
+                writing.emit(asked, repo=repo.id, subject=core_jobs.subject(known.id))
+                return {"job": known.id, "joined": True, **preview}
+            begun = self._jobs.begin(
+                writing,
+                "schedule",
+                repo=repo.id,
+                subject=schedule.SUBJECT,
+                state=schedule.begun(state),
+            )
+            return {"job": begun.id, "joined": False, **preview}
+
+        return IntentDraft(repo.id, None, prepare)
+
+    def preview(self, caller: Caller, request: RunRequest) -> RunPreview:
+        """Checks the same, says what it would take, and begins nothing."""
+        return self._checked(caller, request)[2]
+
+    def _checked(
+        self, caller: Caller, request: RunRequest
+    ) -> tuple[Repo, ScheduleState, RunPreview]:
         scope = lookup.scope(self._context, caller, request)
         repo = scope.repo or repos.add(self._context, request.get("cwd", ""))
         known = settings.usable(self._context.folders.home, repo.root)
@@ -56,26 +91,15 @@ class Schedules:
             overrides=overrides.read(request.get("overrides", [])),
         )
         ready = preflight.require(self._context, repo, state, known.whole())
-        state, target = msgspec.structs.replace(state, only=ready.only), ready.gate.target.branch
-
-        def prepare(writing: Writing) -> dict[str, Any]:
-            known = job_rows.about(
-                writing.connection, repo=repo.id, kind="schedule", subject=schedule.SUBJECT
-            )
-            if known is not None:
-                asked = ScheduleAsked(workers=request.get("workers", 0), tasks=state.only)
-                writing.emit(asked, repo=repo.id, subject=core_jobs.subject(known.id))
-                return {"job": known.id, "joined": True, "target": target}
-            begun = self._jobs.begin(
-                writing,
-                "schedule",
-                repo=repo.id,
-                subject=schedule.SUBJECT,
-                state=schedule.begun(state),
-            )
-            return {"job": begun.id, "joined": False, "target": target}
-
-        return IntentDraft(repo.id, None, prepare)
+        state = msgspec.structs.replace(state, only=ready.only)
+        takes = forecast.of_board(ready.board, state, known.config)
+        preview: RunPreview = {
+            "target": ready.gate.target.branch,
+            "pays": ready.pays,
+            "tasks": takes.tasks,
+            "sessions": takes.sessions,
+        }
+        return repo, state, preview
 
     def begin_pause(self, caller: Caller, request: PauseRunRequest) -> IntentDraft:
         """Says to the schedule that is open whether it begins more."""
@@ -96,7 +120,7 @@ class Schedules:
 
 
 def _asked(work: RunningIntent) -> RunReply:
-    return {name: work.data[name] for name in ("job", "joined", "target")}  # type: ignore[return-value]
+    return {name: work.data[name] for name in RunReply.__annotations__}  # type: ignore[return-value]
 
 
 def _paused(work: RunningIntent) -> PauseRunReply:

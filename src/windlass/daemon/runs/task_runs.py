@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from windlass.api.wire.runs import TaskRunView, VerdictView, VisitView
 from windlass.core.ids import Uid
-from windlass.core.jobs import Job
+from windlass.core.jobs import Job, JobId
 from windlass.core.runs.run_state import RunState, Stage, Verdict, Visit
 from windlass.core.shapes import convert
-from windlass.daemon.runs import run_costs, run_waits
+from windlass.daemon.runs import change_holds, run_costs, run_waits
 from windlass.daemon.runs.run_costs import RunCost
 from windlass.store import rows
 
@@ -38,6 +38,8 @@ class _Known(NamedTuple):
     names: Mapping[Uid, str]
     costs: Mapping[Uid, RunCost]
     rests: Mapping[Uid, str]
+    held: Mapping[JobId, str]
+    """Why the changes of those at work do not land."""
 
 
 def shown(connection: sa.Connection, runs: Sequence[Job], *, now: float) -> list[TaskRunView]:
@@ -48,6 +50,11 @@ def shown(connection: sa.Connection, runs: Sequence[Job], *, now: float) -> list
         rows.names(connection, uids),
         run_costs.of_agents(connection, uids),
         run_waits.of_agents(connection, at_work, now=now),
+        {
+            job.id: change_holds.why(connection, job.repo, convert(job.state, RunState))
+            for job in runs
+            if job.status == "open"
+        },
     )
     return [_task_run(job, known) for job in runs]
 
@@ -60,7 +67,9 @@ def _uid_of(job: Job) -> Uid | None:
 def _task_run(job: Job, known: _Known) -> TaskRunView:
     state, over = convert(job.state, RunState), job.result or {}
     is_over = job.status != "open"
-    rests = state.held or (known.rests.get(Uid(state.uid), "") if state.stage in _OF_AGENT else "")
+    rests = state.held or known.held.get(job.id, "")
+    if not rests and state.stage in _OF_AGENT:
+        rests = known.rests.get(Uid(state.uid), "")
     doing = "waits" if rests else _STATES[state.stage]
     cost = known.costs.get(Uid(state.uid), run_costs.NOTHING)
     error = (job.error or {}).get("message", "")
@@ -108,6 +117,8 @@ def _visit(visit: Visit, cost: RunCost) -> VisitView:
         "sessions": visit.sessions,
         "iterations": visit.iterations,
         "exhausted": visit.exhausted,
+        "status": visit.status,
+        "exit_code": visit.exit_code,
         "usd": spent.usd,
         "notional_usd": spent.notional_usd,
     }

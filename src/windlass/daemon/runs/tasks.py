@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from windlass.api.verbs import Caller
+from windlass.api.wire.landing import JudgeRequest
 from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest
 from windlass.core.board.tasks import PENDING, Task
 from windlass.core.errors import Conflict, NotFound, WindlassError
@@ -21,7 +23,8 @@ from windlass.daemon.kernel import lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import markers, records, task_runs, views
+from windlass.daemon.landing.judgements import Judgements
+from windlass.daemon.runs import change_holds, markers, records, task_runs, views
 from windlass.project import boards
 from windlass.store import jobs as job_rows
 from windlass.store.rows import Repo
@@ -31,9 +34,10 @@ from windlass.store.store import Writing
 class Tasks:
     """The operations `task.drop` and `task.retry`, and what is shown of a task."""
 
-    def __init__(self, context: Context, jobs: Jobs) -> None:
+    def __init__(self, context: Context, jobs: Jobs, judgements: Judgements) -> None:
         self._context = context
         self._jobs = jobs
+        self._judgements = judgements
 
     def operations(self) -> tuple[Operation, ...]:
         """A run ends by itself once it has heard; a task without one is marked at once."""
@@ -80,17 +84,16 @@ class Tasks:
         return IntentDraft(repo.id, None, prepare)
 
     def begin_retry(self, caller: Caller, request: TaskRequest) -> IntentDraft:
-        """Refuses a task that is at work, and one that is done; one that was deferred goes on."""
+        """Refuses a task that is at work, and one that is done; one that waits goes on."""
         repo = self._repo(caller, request)
         name = self._known(repo, request["task"])
-        if (job := self._deferred(repo, name)) is not None:
-            deferred = job.id
+        if (again := self._goes_on(caller, repo, name)) is not None:
 
-            def hasten(writing: Writing) -> dict[str, Any]:
-                self._jobs.hasten(writing, deferred)
+            def go_on(writing: Writing) -> dict[str, Any]:
+                again(writing)
                 return {"task": name, "marks": False}
 
-            return IntentDraft(repo.id, None, hasten)
+            return IntentDraft(repo.id, None, go_on)
         shown = self._shown(repo, name)
         if shown["run"] is not None and not shown["run"]["is_over"]:
             raise Conflict(f"{name} is at work already", f"see how far: wl show {name}")
@@ -105,14 +108,20 @@ class Tasks:
             )
         return IntentDraft(repo.id, None, lambda _: {"task": name})
 
-    def _deferred(self, repo: Repo, name: str) -> Job | None:
-        """The run of a task that goes on later, because it was decided so."""
+    def _goes_on(self, caller: Caller, repo: Repo, name: str) -> Callable[[Writing], object] | None:
+        """What has the open run of a task go on; None where that does not wait for the person."""
         about = run.subject(name)
         find = partial(job_rows.about, repo=repo.id, kind="run", subject=about)
         job = self._context.store.read(find)
         if job is None:
             return None
-        return job if resume.is_deferred(convert(job.state, RunState)) else None
+        state = convert(job.state, RunState)
+        if resume.is_deferred(state):
+            return partial(self._jobs.hasten, job_id=job.id)
+        if self._context.store.read(partial(change_holds.is_held, job=job, state=state)):
+            asked: JudgeRequest = {"cwd": repo.root, "change": state.change}
+            return self._judgements.begin("change.retry", caller, asked).prepare
+        return None
 
     def _known(self, repo: Repo, wanted: str) -> str:
         return self._shown(repo, wanted)["task"]
