@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from tests.support import memory_disk
+
+memory_disk.use()
 
 pytest.register_assert_rewrite("tests.support.scene", "tests.support.ground")
 

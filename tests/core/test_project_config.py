@@ -82,6 +82,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "budget.agent": MONEY,
     "budget.day": MONEY,
     "budget.repo": MONEY,
+    "budget.run": MONEY,
+    "budget.step": MONEY,
     "budget.window": st.integers(0, 100),
     "mail.rate": POSITIVE,
     "mail.inbox": POSITIVE,
@@ -166,7 +168,10 @@ UNCHANGED = (
     ),
     *("trash.ignored_files", "retention", "claude", "notify"),
 )
-LIMITS = ("budget.agent", "budget.day", "budget.repo", "workspace.timeout")
+LIMITS = (
+    *("budget.agent", "budget.day", "budget.repo", "budget.run", "budget.step"),
+    "workspace.timeout",
+)
 
 
 def _at(whole: Config, place: str) -> Any:

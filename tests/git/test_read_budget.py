@@ -20,6 +20,8 @@ from windlass.git.repository import Repository
 from windlass.git.runner import GitResult, TookTooLong
 
 TEBIBYTE = 1 << 40
+_PLACES = (Path("/var/tmp"), Path("/dev/shm"))
+"""One on a disk, and one in memory."""
 
 
 @pytest.fixture(autouse=True)
@@ -150,10 +152,18 @@ def test_holes_are_looked_for_once_by_all_names_and_not_where_there_is_no_room(
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> Iterator[Path]:
     """A folder on another file system, to which nothing can be linked."""
-    memory = Path("/dev/shm")
-    if not memory.is_dir() or memory.stat().st_dev == tmp_path.stat().st_dev:
+    here = tmp_path.stat().st_dev
+    others = [place for place in _PLACES if place.is_dir() and place.stat().st_dev != here]
+    if not others:
         pytest.skip("there is no other file system to write to")
-    with tempfile.TemporaryDirectory(dir=memory) as folder:
+    with tempfile.TemporaryDirectory(dir=others[0]) as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def on_a_disk() -> Iterator[Path]:
+    """A folder that is not in memory: there a file may have as many names as it likes."""
+    with tempfile.TemporaryDirectory(dir=_PLACES[0]) as folder:
         yield Path(folder)
 
 
@@ -177,9 +187,9 @@ def test_objects_are_copied_without_their_holes_and_up_to_a_limit(
 
 
 def test_an_object_with_all_the_names_it_can_have_is_left_out_and_not_copied(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    on_a_disk: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = tmp_path / "objects/ab"
+    folder = on_a_disk / "objects/ab"
     folder.mkdir(parents=True)
     (folder / f"{0:038x}").write_bytes(b"x")
     try:
@@ -192,8 +202,8 @@ def test_an_object_with_all_the_names_it_can_have_is_left_out_and_not_copied(
         pytest.skip("this file system has no limit to the names of a file")
     (folder / f"{0:038x}").unlink()
     made = number - 1
-    gitfiles.lend_objects(str(tmp_path), str(tmp_path / "lent"))
-    assert len(list((tmp_path / "lent/ab").iterdir())) == 1, "for which a name was free"
+    gitfiles.lend_objects(str(on_a_disk), str(on_a_disk / "lent"))
+    assert len(list((on_a_disk / "lent/ab").iterdir())) == 1, "for which a name was free"
     assert f"{made - 1} files of objects are left out" in caplog.text
 
 

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -43,8 +42,6 @@ from windlass.store import event_lines, rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
-_AT_ONCE = 4
-"""Agents whose work is kept and removed at the same time: most of that is git's own work."""
 ARCHIVED_EVENTS = 50_000
 """Events of an agent that its archive has a copy of, the last ones: all of them are in the log, and
 stay there for longer. More would take an ending as long as the agent was busy."""
@@ -147,13 +144,9 @@ class Endings:
             for agent, repo in live:
                 do(work, agent, repo)
             return
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="ending") as threads:
-            beside = [work.beside() for _ in live]
-            done = [
-                threads.submit(do, own, agent, repo)
-                for own, (agent, repo) in zip(beside, live, strict=True)
-            ]
-        for own, (agent, _), one in zip(beside, live, done, strict=True):
+        each = [(work.beside(), agent, repo) for agent, repo in live]
+        done = self._context.pools.each("crew", do, each)
+        for (own, agent, _), one in zip(each, done, strict=True):
             work.join(own)
             error = one.exception()
             if isinstance(error, Exception):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -43,8 +42,6 @@ from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
 
-_AT_ONCE = 64
-"""Sessions that end at the same time: each is mostly waited for."""
 _BEGINNING = 1 << 20
 """Bytes of a conversation in which its first message begins."""
 
@@ -165,20 +162,19 @@ class SessionLife:
         newest = self._context.store.read(
             lambda c: [(agent, rows.newest_session(c, agent.uid)) for agent in agents]
         )
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="halt") as threads:
-            halting = [
-                threads.submit(
-                    self._context.sessions.stop,
-                    folder=self._context.folders.session(agent.uid, session.number),
-                    name=session_name(agent),
-                    marker=session.marker,
-                )
-                for agent, session in newest
-                if session is not None
-            ]
+        halting = self._context.pools.each(
+            "halt",
+            self._halt,
+            ((agent, session) for agent, session in newest if session is not None),
+        )
         for halted in halting:
             if error := halted.exception():
                 log.warning("a session could not be ended with the others: %s", error)
+
+    def _halt(self, agent: Agent, session: Session) -> None:
+        folder = self._context.folders.session(agent.uid, session.number)
+        name = session_name(agent)
+        self._context.sessions.stop(folder=folder, name=name, marker=session.marker)
 
     def stop(self, agent: Agent) -> None:
         """Stops an agent's session until its whole process tree is proven gone."""

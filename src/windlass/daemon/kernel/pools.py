@@ -14,8 +14,8 @@ import asyncio
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -48,6 +48,8 @@ PoolName = Literal[
     "gate",
     "landing",
     "run",
+    "crew",
+    "halt",
 ]
 
 
@@ -90,6 +92,8 @@ POOLS = (
     Pool("gate", 8, "daemon.services", "a gate's command each, most of which wait for a slot"),
     Pool("landing", 8, "daemon.services", "what a queue has done by git, remotes and agents"),
     Pool("run", 8, "daemon.services", "an agent each, which a run makes, begins or closes"),
+    Pool("crew", 4, "agents.endings", "one of many agents each, ended or looked at together"),
+    Pool("halt", 64, "agents.session_life", "a session each of many that end, mostly waited for"),
 )
 
 
@@ -162,6 +166,14 @@ class Pools:
 
         begun.add_done_callback(over)
         return await asyncio.wrap_future(begun)
+
+    def each(
+        self, name: PoolName, work: Callable[..., T], several: Iterable[tuple[Any, ...]]
+    ) -> list[Future[T]]:
+        """Does the same with each of several, and waits for all; for who is in another pool."""
+        begun = [self._executors[name].submit(work, *one) for one in several]
+        wait(begun)
+        return begun
 
     def begin(self, name: PoolName, work: Callable[..., Any], *arguments: Any) -> bool:
         """Has something done that nobody waits for; False where the daemon is ending.

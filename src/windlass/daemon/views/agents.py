@@ -6,7 +6,6 @@ Their screens, their work and the log have modules of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 import sqlalchemy as sa
@@ -47,8 +46,6 @@ from windlass.git.repository import Commit, Repository
 from windlass.git.status import WorkStatus
 from windlass.store import rows
 
-_AT_ONCE = 4
-"""Agents that are looked at together where all are: git does most of that."""
 _REFUSED_SHOWN = 3
 _WHY = 300
 _DOING = "look into"
@@ -176,9 +173,12 @@ class AgentViews:
         else:
             live = [lookup.reachable_agent(self._context, scope, wanted, doing=_DOING)]
         repo = scope.repo
-        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="status") as threads:
-            work = list(threads.map(self._work, [agent for _, agent in crew.forest(live)]))
-        return {"repo": repo.root if repo else None, "head": self._head(scope), "agents": work}
+        looks = self._context.pools.each("crew", self._work, ((a,) for _, a in crew.forest(live)))
+        return {
+            "repo": repo.root if repo else None,
+            "head": self._head(scope),
+            "agents": [look.result() for look in looks],
+        }
 
     def _head(self, scope: lookup.Scope) -> HeadView | None:
         if scope.repo is None:
