@@ -180,7 +180,7 @@ def _pass_over_holes(dirs: Dirs, first: list[str] | None) -> list[str]:
     """Has git take files with too many holes for unchanged; lists them."""
     room = ReadingRoom()
     top = os.fsencode(dirs.work_tree or "")
-    for name in _both(first, ["ls-files", "-z"], dirs=dirs, within=LOOK).out.split(b"\0"):
+    for name in _both(first, ["ls-files", "-z"], dirs=dirs, within=GLANCE).out.split(b"\0"):
         with contextlib.suppress(OSError):
             room.takes(top, name, os.lstat(os.path.join(top, name)), is_new=False)
     mark = ["update-index", "--assume-unchanged", "-z", "--stdin"]
