@@ -32,9 +32,6 @@ from windlass.git import workspaces
 from windlass.store import rows
 from windlass.store.store import Writing
 
-_STOPPING = (State.PAUSED, State.UNKNOWN)
-"""States of agents that may not hear what is said to them, though their session lives."""
-
 
 class PauseResume:
     """The operations `pause` and `resume`, and the requests that begin them."""
@@ -77,10 +74,13 @@ class PauseResume:
             raise Conflict(
                 f"{agent.id} is still being prepared", f"wait: wl wait {agent.id} --for running"
             )
-        if kind == "resume" and alive and Path(agent.workspace).is_dir():
-            is_heard = limits == agent.limits and agent.state not in _STOPPING
+        # Who is paused while its session lives is just being paused, which is waited for, or was
+        # left so: then its session is ended first.
+        goes_on = alive and agent.state is not State.PAUSED and Path(agent.workspace).is_dir()
+        if kind == "resume" and goes_on:
+            is_heard = limits == agent.limits and agent.state is not State.UNKNOWN
             raise Conflict(
-                f"{agent.id} is not stopped: {_lives(agent)}",
+                f"{agent.id} is not stopped: it is {agent.state}",
                 f"talk to it: wl send {agent.id} '...'"
                 if is_heard
                 else f"wl pause {agent.id} first",
@@ -154,11 +154,6 @@ def _limit(writing: Writing, uid: Uid, limits: Limits) -> None:
     rows.change_agent(writing, uid, limits=limits)
     event = AgentLimited(id=agent.id, **msgspec.structs.asdict(limits))
     writing.emit(event, repo=agent.repo, agent=uid)
-
-
-def _lives(agent: Agent) -> str:
-    """What an agent does whose session is not over."""
-    return "it is still being paused" if agent.state is State.PAUSED else f"it is {agent.state}"
 
 
 def _say(writing: Writing, agent: Agent, state: State, kind: Kind, text: str) -> None:
