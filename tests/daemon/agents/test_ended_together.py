@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.support.workshop import Workshop, git
 
 from windlass.core.crew import Agent
 from windlass.core.errors import GitError, Internal
+from windlass.daemon.kernel.pools import POOLS
 
 
 def crew(workshop: Workshop, *names: str, isolation: str = "hooks") -> list[Agent]:
@@ -158,3 +160,25 @@ def test_a_crew_that_ends_together_has_all_of_its_work_in_the_trash(workshop: Wo
     for agent in agents:
         told = workshop.ask("log", agent=agent.id, last=1000)
         assert [event["kind"] for event in told].count("agent.salvaged") == 1
+
+
+def test_nobody_waits_behind_the_endings_of_the_person(workshop: Workshop) -> None:
+    """These may hang in a teardown; what an agent ends, and looks at all of them, do not then."""
+    made = workshop.ask("spawn", goal="g", name="lead", driver="standin", role="manager")
+    lead = workshop.agent(made["uid"])
+    for name in ("hand", "foot"):
+        workshop.ask_as(lead, "spawn", goal="g", name=name, driver="standin", key=name)
+    over, pools = threading.Event(), workshop.context.pools
+    bound = next(pool.bound for pool in POOLS if pool.name == "crew")
+    patience = threading.Timer(30, over.set)
+    patience.start()
+    try:
+        for _ in range(bound):
+            assert pools.begin("crew", over.wait)
+        assert len(workshop.ask("status")["agents"]) == 3
+        done = workshop.ask_as(lead, "end", agents=["hand", "foot"], force=True, key="end")
+        assert [agent["id"] for agent in done["ended"]] == ["hand", "foot"]
+        assert not over.is_set(), "it was waited for"
+    finally:
+        patience.cancel()
+        over.set()

@@ -145,10 +145,14 @@ class Endings:
                 do(work, agent, repo)
             return
         each = [(work.beside(), agent, repo) for agent, repo in live]
-        done = self._context.pools.each("crew", do, each)
-        for (own, agent, _), one in zip(each, done, strict=True):
+        # An ending may take as long as a teardown: the person's wait behind no agent's.
+        if work.intent.caller is None:
+            done = self._context.pools.each("crew", do, each)
+            errors = [one.exception() for one in done]
+        else:
+            errors = [_error(do, *one) for one in each]
+        for (own, agent, _), error in zip(each, errors, strict=True):
             work.join(own)
-            error = one.exception()
             if isinstance(error, Exception):
                 work.keep(failed=with_failure(work.data, agent.uid, agent.id, error))
             elif error is not None:
@@ -257,6 +261,16 @@ class Endings:
             if agent is not None and agent.ended_at is None:
                 live.append((agent, repos.by_id(self._context, agent.repo)))
         return live
+
+
+def _error(
+    do: Callable[[RunningIntent, Agent, Repo], None], work: RunningIntent, agent: Agent, repo: Repo
+) -> Exception | None:
+    try:
+        do(work, agent, repo)
+    except Exception as error:  # noqa: BLE001 - it is recorded with the agent that it is about
+        return error
+    return None
 
 
 def _found(context: Context, scope: Scope, wanted: str, cwd: str) -> Agent:

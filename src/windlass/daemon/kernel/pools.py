@@ -50,6 +50,7 @@ PoolName = Literal[
     "run",
     "crew",
     "halt",
+    "status",
 ]
 
 
@@ -92,8 +93,9 @@ POOLS = (
     Pool("gate", 8, "daemon.services", "a gate's command each, most of which wait for a slot"),
     Pool("landing", 8, "daemon.services", "what a queue has done by git, remotes and agents"),
     Pool("run", 8, "daemon.services", "an agent each, which a run makes, begins or closes"),
-    Pool("crew", 4, "agents.endings", "one of many agents each, ended or looked at together"),
+    Pool("crew", 4, "agents.endings", "an agent each of many that the person ends together"),
     Pool("halt", 64, "agents.session_life", "a session each of many that end, mostly waited for"),
+    Pool("status", 4, "views.agents", "an agent each of many whose work the person looks at"),
 )
 
 

@@ -173,12 +173,18 @@ class AgentViews:
         else:
             live = [lookup.reachable_agent(self._context, scope, wanted, doing=_DOING)]
         repo = scope.repo
-        looks = self._context.pools.each("crew", self._work, ((a,) for _, a in crew.forest(live)))
         return {
             "repo": repo.root if repo else None,
             "head": self._head(scope),
-            "agents": [look.result() for look in looks],
+            "agents": self._work_of([agent for _, agent in crew.forest(live)]),
         }
+
+    def _work_of(self, agents: list[Agent]) -> list[WorkView]:
+        """The work of each; some at a time where there are several, which the person alone asks."""
+        if len(agents) == 1:
+            return [self._work(agents[0])]
+        looks = self._context.pools.each("status", self._work, ((agent,) for agent in agents))
+        return [look.result() for look in looks]
 
     def _head(self, scope: lookup.Scope) -> HeadView | None:
         if scope.repo is None:
