@@ -7,9 +7,6 @@ two versions, copy this folder into a clone of the other one and run it there.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import shutil
 import subprocess
 import sys
@@ -38,7 +35,8 @@ from bench import (  # noqa: E402 - found through the line above
     worst,
 )
 from bench.crew import command  # noqa: E402 - as above
-from bench.table import Row, show, timed  # noqa: E402 - as above
+from bench.parts import Asked  # noqa: E402 - as above
+from bench.table import Row, timed  # noqa: E402 - as above
 from tests.support.ground import Ground  # noqa: E402 - as above
 
 
@@ -100,28 +98,17 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
 
 def main() -> int:
     """Measures everything, or the parts that are named; ends 1 if a budget is exceeded."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    args = parser.parse_args()
-    if unknown := set(args.parts) - set(PARTS):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    asked = Asked(__doc__, PARTS)
     folder = Path(tempfile.mkdtemp(prefix="wlb-"))
     ground = Ground(folder)
     ground.repository()
     try:
-        wanted = [measure for name, measure in PARTS.items() if name in (args.parts or PARTS)]
-        rows = [row for measure in wanted for row in measure(ground)]
+        rows = [row for measure in asked.parts.values() for row in measure(ground)]
     finally:
         ground.wl("nuke", "--force", "-q", timeout=300)
         ground.leave()
         shutil.rmtree(folder, ignore_errors=True)
-    if args.json:
-        print(json.dumps([row.as_data() for row in rows], indent=2))
-    else:
-        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end\n")
-        show(rows)
-    return int(any(row.verdict == "OVER" for row in rows))
+    return asked.print(rows)
 
 
 if __name__ == "__main__":

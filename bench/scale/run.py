@@ -7,9 +7,6 @@ in the same minutes.
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import shutil
 import sys
 import tempfile
@@ -19,8 +16,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from bench.parts import Asked  # noqa: E402 - as above
 from bench.scale import big, crowd, history  # noqa: E402 - found through the line above
-from bench.table import Row, show  # noqa: E402 - as above
+from bench.table import Row  # noqa: E402 - as above
 from tests.support.ground import Ground  # noqa: E402 - as above
 
 PARTS: dict[str, Callable[[Ground], list[Row]]] = {
@@ -33,23 +31,12 @@ PARTS: dict[str, Callable[[Ground], list[Row]]] = {
 
 def main() -> int:
     """Measures everything, or the parts that are named; ends 1 if a budget is exceeded."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
-    args = parser.parse_args()
-    if unknown := set(args.parts) - set(PARTS):
-        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    asked = Asked(__doc__, PARTS)
     rows: list[Row] = []
-    for name, measure in PARTS.items():
-        if name in (args.parts or PARTS):
-            print(f"measuring {name} ...", file=sys.stderr, flush=True)
-            rows += _on_a_ground(measure, boxed=measure in (big.seven, big.fifty))
-    if args.json:
-        print(json.dumps([row.as_data() for row in rows], indent=2))
-    else:
-        print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end\n")
-        show(rows)
-    return int(any(row.verdict == "OVER" for row in rows))
+    for name, measure in asked.parts.items():
+        print(f"measuring {name} ...", file=sys.stderr, flush=True)
+        rows += _on_a_ground(measure, boxed=measure in (big.seven, big.fifty))
+    return asked.print(rows)
 
 
 def _on_a_ground(measure: Callable[[Ground], list[Row]], *, boxed: bool) -> list[Row]:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
+from windlass.core.board import FILE, parser
 from windlass.core.board import board as boards
 from windlass.core.board import edits as board_edits
-from windlass.core.board import parser
 from windlass.core.board.board import Board
 from windlass.core.errors import NotFound, UserError
 from windlass.core.printable import printable_line
@@ -37,7 +37,7 @@ class BoardFile(NamedTuple):
 
 def path_of(named: str | None) -> str:
     """The file that is meant: the one that is named, or this repository's."""
-    return named or os.path.join(folder.find(), boards.FILE)
+    return named or os.path.join(folder.find(), FILE)
 
 
 def read(named: str | None = None) -> BoardFile:

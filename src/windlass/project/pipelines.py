@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import NamedTuple
 
-from windlass.core.board.board import FILE, Board
+from windlass.core.board import FILE
+from windlass.core.board.board import Board
 from windlass.core.board.tasks import ID
 from windlass.core.errors import NotFound, UserError, WindlassError
 from windlass.core.pipeline import built_in, spec

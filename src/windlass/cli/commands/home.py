@@ -13,6 +13,7 @@ from windlass.cli import landed, render, unfinished
 from windlass.cli.call import Call
 from windlass.cli.money import usd
 from windlass.core.ages import age
+from windlass.core.board import FILE
 from windlass.core.printable import printable_line
 from windlass.project import folder
 
@@ -88,7 +89,7 @@ def run(call: Call) -> int:
 
 
 def _board(call: Call) -> BoardNews | None:
-    path = os.path.join(folder.find(), "kanban.md")
+    path = os.path.join(folder.find(), FILE)
     if not os.path.isfile(path):
         return None
     from windlass.cli import board_news  # noqa: PLC0415 - most repositories have no board

@@ -2,3 +2,6 @@
 
 Pure: who opens the file is `windlass.project`.
 """
+
+FILE = "kanban.md"
+"""What the board of a repository is called, in its `.windlass` folder."""

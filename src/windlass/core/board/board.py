@@ -14,8 +14,6 @@ import msgspec
 from windlass.core.board.graph import Graph
 from windlass.core.board.tasks import Problem, Task
 
-FILE = "kanban.md"
-"""What the board of a repository is called, in its `.windlass` folder."""
 BOM = "\ufeff"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from windlass.core.board import FILE, checks, parser
 from windlass.core.board import board as boards
-from windlass.core.board import checks, parser
 from windlass.core.board.task_lines import TASK
 from windlass.core.migration.findings import Branch, Findings
 
@@ -21,14 +21,12 @@ def take(found: Findings, held: bytes, source: str, *, branches: dict[str, list[
     lines = _with_heading(found, lines, source)
     lines = _at_rest(found, lines, branches)
     text = "\n".join(lines)
-    found.write(boards.FILE, boards.bytes_of(text), source)
+    found.write(FILE, boards.bytes_of(text), source)
     problems = checks.problems(parser.parse(text))
     for problem in problems[:_MOST]:
-        found.leave(
-            f".windlass/{boards.FILE}, line {problem.line}", f"{problem.what}; {problem.remedy}"
-        )
+        found.leave(f".windlass/{FILE}, line {problem.line}", f"{problem.what}; {problem.remedy}")
     if problems[_MOST:]:
-        found.leave(f".windlass/{boards.FILE}", f"{len(problems) - _MOST} more: wl board validate")
+        found.leave(f".windlass/{FILE}", f"{len(problems) - _MOST} more: wl board validate")
 
 
 def _with_heading(found: Findings, lines: list[str], source: str) -> list[str]:
@@ -80,7 +78,7 @@ def _at_rest(found: Findings, lines: list[str], branches: dict[str, list[str]]) 
         why = "no run of it is here: it is [ ] again"
         if own:
             why = f"it is [ ] again; what was done is on {', '.join(own)}"
-        found.leave(f".windlass/{boards.FILE}, line {task.line}: {task.id} [{task.marker}]", why)
+        found.leave(f".windlass/{FILE}, line {task.line}: {task.id} [{task.marker}]", why)
     return lines
 
 

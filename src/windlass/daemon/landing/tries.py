@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 import sqlalchemy as sa
 
-from windlass.core.board.board import FILE
+from windlass.core.board import FILE
 from windlass.core.errors import ConfigError, GitError
 from windlass.core.gate.spec import digest
 from windlass.core.ids import RepoId

@@ -7,9 +7,8 @@ from typing import NamedTuple
 from windlass.core.board.tasks import PENDING
 from windlass.core.config import Config
 from windlass.core.pipeline.steps import Pipeline
-from windlass.core.runs import planning
 from windlass.core.runs.schedule import ScheduleState
-from windlass.project import pipelines
+from windlass.daemon.runs import task_pipelines
 from windlass.project.boards import BoardFile
 
 
@@ -27,17 +26,9 @@ def of_board(file: BoardFile, state: ScheduleState, config: Config) -> Forecast:
     for task in file.board.tasks:
         if task.marker != PENDING or (state.only and task.id not in state.only):
             continue
-        chosen = pipelines.chosen(
-            task.id,
-            file.folder,
-            command_line=state.pipeline,
-            config=config.pipeline,
-            board=file.board,
-        ).pipeline
-        if state.plans and task.id not in file.plans:
-            chosen = planning.with_plan(chosen)
+        pipeline = task_pipelines.planned(task.id, file, state, config)
         tasks += 1
-        sessions += _steps(chosen, frozenset(state.enabled))
+        sessions += _steps(pipeline, frozenset(state.enabled))
     return Forecast(tasks, sessions)
 
 

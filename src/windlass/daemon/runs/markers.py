@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from windlass.core.board import edits
-from windlass.core.board.board import FILE
+from windlass.core.board import FILE, edits
 from windlass.core.errors import WindlassError
 from windlass.core.events import TaskUnmarked
 from windlass.daemon.kernel.context import Context

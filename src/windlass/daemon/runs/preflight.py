@@ -23,9 +23,9 @@ from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import boxes, session_request
-from windlass.daemon.runs import markers, run_roles
+from windlass.daemon.runs import markers, run_roles, task_pipelines
 from windlass.daemon.spend import budgets
-from windlass.project import boards, pipelines, role_files
+from windlass.project import boards, role_files
 from windlass.project.boards import BoardFile
 from windlass.store.rows import Repo
 
@@ -152,13 +152,7 @@ def _pipelines(
         if file.board.finished(task) or task.marker == "N":
             continue
         try:
-            chosen = pipelines.chosen(
-                task.id,
-                file.folder,
-                command_line=state.pipeline,
-                config=config.pipeline,
-                board=file.board,
-            )
+            chosen = task_pipelines.chosen(task.id, file, state, config)
         except WindlassError as error:
             if error.message not in broken:
                 problems.append(error)

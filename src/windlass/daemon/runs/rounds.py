@@ -18,7 +18,7 @@ from windlass.core.events import BoardHeld, TaskPostponed
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.pipeline import engine
-from windlass.core.runs import admission, moves, planning, run, run_state, schedule, task_copy
+from windlass.core.runs import admission, moves, run, run_state, schedule, task_copy
 from windlass.core.runs.admission import Admission
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
@@ -29,9 +29,17 @@ from windlass.daemon.kernel import repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import board_edits, change_holds, holds, markers, preflight, run_roles
+from windlass.daemon.runs import (
+    board_edits,
+    change_holds,
+    holds,
+    markers,
+    preflight,
+    run_roles,
+    task_pipelines,
+)
 from windlass.daemon.runs.conflicts import Conflicts
-from windlass.project import pipelines, step_roles
+from windlass.project import step_roles
 from windlass.project.boards import BoardFile
 from windlass.store import jobs as job_rows
 from windlass.store.rows import Repo
@@ -227,15 +235,7 @@ def _run(
 ) -> RunState:
     """The run of a task at its beginning; raises what keeps it from that."""
     copy = task_copy.require_short(task_copy.of(file.board.by_id[name]))
-    found = pipelines.chosen(
-        name,
-        file.folder,
-        command_line=state.pipeline,
-        config=config.pipeline,
-        board=file.board,
-    ).pipeline
-    if state.plans and name not in file.plans:
-        found = planning.with_plan(found)
+    found = task_pipelines.planned(name, file, state, config)
     roles = run_roles.of_run(found, copy.role, file.folder, config, state.overrides)
     return RunState(
         task=copy,
