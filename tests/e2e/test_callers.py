@@ -43,9 +43,11 @@ class Outlaw:
         """What a line says that runs in its session; the last line is how it ended."""
         self._steps += 1
         said = self.workspace / f"said-{self._steps}"
-        (self.workspace / "step.sh").write_text(
+        step = self.workspace / "step.sh.part"
+        step.write_text(
             f"{{ {line}\n}} >{said}.part 2>&1; echo $? >>{said}.part; mv {said}.part {said}\n"
         )
+        step.replace(self.workspace / "step.sh")  # the shell of the step before may read it still
         self.ground.wl("send", "fox", "go").ok()
         until(said.exists, within=60, what=line)
         return said.read_text()
