@@ -87,6 +87,9 @@ CALLERS = {
     "notify": "both",
     "pause": "both",
     "place": "both",
+    "plan": "person",
+    "plan.stop": "person",
+    "plan.wait": "person",
     "primary": "person",
     "prompt": "both",
     "questions": "both",
@@ -156,7 +159,11 @@ SAID = {
     "gate.run": GATE,
     "gate.wait": GATE,
     **dict.fromkeys(
-        ("run", "run.pause", "run.preview", "runs.wait", "task.drop", "task.retry"), RUN
+        (
+            *("plan", "plan.stop", "plan.wait"),
+            *("run", "run.pause", "run.preview", "runs.wait", "task.drop", "task.retry"),
+        ),
+        RUN,
     ),
     "listen": (
         "notices are for the person, and agents do not listen for them",

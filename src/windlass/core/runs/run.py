@@ -160,6 +160,8 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
             return resume.stopped(stopped, why, news.at, start=start)
         why += last_words.reason(said)
         return finish(changed(state, session=0), Ending(outcome="failed", why=why))
+    if place.outcome == "success" and state.only_plans:
+        return finish(changed(state, session=0), Ending(outcome="planned"))
     if place.outcome == "success":
         return do(changed(state, stage="submitting"))
     return do(changed(state, stage="beginning"))
@@ -214,6 +216,8 @@ def _finished(state: RunState, result: dict[str, Any], _: News) -> Decision:
         ending = shapes.convert(result["ending"], Ending)
     over = {"outcome": ending.outcome, "why": ending.why, "commit": ending.commit}
     told = {**over, "task": state.task.id, "change": result.get("change") or state.change}
+    if state.only_plans:
+        told["plan"] = result.get("plan", "")
     return Decision(moves.begun(state), result=told)
 
 
