@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from windlass.core.printable import printable_line
 from windlass.git import commit_times, gitfiles, names, registered, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.environment import Dirs
+from windlass.git.index_lock import CheckoutBusy
 from windlass.git.person_git import user_settings
 from windlass.git.runner import run
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 
 _LINK = b"ref: "
+_HELD = re.compile(rb"Unable to create '(.+\.lock)': File exists")
+"""How git says that another one has the lock of a ref, or of HEAD."""
 _ON_BRANCH = b"ref: refs/heads/"
 _REFTABLES = ".invalid"
 """The branch in the file HEAD where refs are not files."""
@@ -186,14 +190,6 @@ def resolve(repo: Repository, rev: str) -> str | None:
         "rev-parse", "-q", "--verify", "--end-of-options", f"{rev}^{{commit}}", ok=(0, 1, 128)
     )
     return _line(said) if said.code == 0 else None
-
-
-def submodules(repo: Repository, commit: str) -> list[str]:
-    """Names the folders of a commit that are submodules, as far as its .gitmodules says so."""
-    asked = ("config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
-    said = repo.git(*asked, ok=(0, 1, 128))
-    fields = (field.partition(b"\n")[2] for field in said.out.split(b"\0"))
-    return sorted(os.fsdecode(field) for field in fields if field)
 
 
 def require(repo: Repository, rev: str) -> str:
@@ -488,6 +484,11 @@ def _refuse(repo: Repository, ref: str, *, old: str | None, said: GitResult) -> 
     if old is not None and (now or "0" * len(old)) != old:
         raise Conflict(
             f"{ref} moved: it is at {now or 'nothing'}, not at {old}", "look again and retry"
+        )
+    if (held := _HELD.search(said.err)) is not None:
+        raise CheckoutBusy(
+            f"another git is moving {ref}: {printable_line(os.fsdecode(held[1]))} exists",
+            "wait for it to end; if none is running, delete that file",
         )
     raise GitError(
         f"git would not move {ref}: {said.err.decode(errors='backslashreplace').strip()}",
