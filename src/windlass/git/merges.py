@@ -26,8 +26,10 @@ from windlass.git import (
 )
 from windlass.git.bounds import LONG
 from windlass.git.environment import ReadBox
+from windlass.git.index_lock import CheckoutBusy
 from windlass.git.repository import (
     NOBODY,
+    RefHeld,
     Repository,
     ahead_behind,
     branch_at,
@@ -328,6 +330,9 @@ def _move(
         _require_places(repo, plan, [place for place in followers if place not in behind])
         branch_uses.refuse(repo, plan.target_branch)
         set_ref(repo, plan.target_ref, plan.new, old=plan.old)
+    except RefHeld as error:
+        back.close()
+        raise CheckoutBusy(error.message, error.hint) from error
     except (Conflict, GitError, OSError):
         back.close()
         raise

@@ -20,7 +20,6 @@ from windlass.core.printable import printable_line
 from windlass.git import commit_times, gitfiles, names, registered, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.environment import Dirs
-from windlass.git.index_lock import CheckoutBusy
 from windlass.git.person_git import user_settings
 from windlass.git.runner import run
 
@@ -48,6 +47,10 @@ _HOLDERS = (
     *(f"{_WINDLASS}{kept}/" for kept in ("base", "changes", "restored", "trash")),
 )
 """Where a commit is held by somebody who may bring it back."""
+
+
+class RefHeld(GitError):
+    """Another git has the lock of a ref: it is moving that, or HEAD with it."""
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -403,6 +406,11 @@ def set_ref(repo: Repository, ref: str, new: str, *, old: str | None = None) -> 
     words = os.fsencode(f"update {ref}\0{new}\0{old or ''}\0")
     said = repo.git(*_UPDATE, stdin=words, ok=(0, 1, 128))
     if said.code != 0:
+        if (held := _HELD.search(said.err)) is not None:
+            raise RefHeld(
+                f"another git is moving {ref}: {printable_line(os.fsdecode(held[1]))} exists",
+                "wait for it to end; if none is running, delete that file",
+            )
         _refuse(repo, ref, old=old, said=said)
 
 
@@ -484,11 +492,6 @@ def _refuse(repo: Repository, ref: str, *, old: str | None, said: GitResult) -> 
     if old is not None and (now or "0" * len(old)) != old:
         raise Conflict(
             f"{ref} moved: it is at {now or 'nothing'}, not at {old}", "look again and retry"
-        )
-    if (held := _HELD.search(said.err)) is not None:
-        raise CheckoutBusy(
-            f"another git is moving {ref}: {printable_line(os.fsdecode(held[1]))} exists",
-            "wait for it to end; if none is running, delete that file",
         )
     raise GitError(
         f"git would not move {ref}: {said.err.decode(errors='backslashreplace').strip()}",
