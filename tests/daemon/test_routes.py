@@ -131,6 +131,7 @@ LOGIN = ("agents have nothing to do with what they are logged in with", ASK)
 TRUST = ("agents do not accept what people are asked", ASK)
 HOOKS = ("agents do not install hooks for a person", ASK)
 KEPT = ("agents do not look into trash and archive", ASK)
+PLAN = ("agents have no task planned", "ask the person: wl plan TASK --agent")
 RUN = ("agents do not have the board worked off", "ask the person: wl run")
 GATE = (
     "agents do not run the gate itself",
@@ -159,12 +160,9 @@ SAID = {
     "gate.run": GATE,
     "gate.wait": GATE,
     **dict.fromkeys(
-        (
-            *("plan", "plan.stop", "plan.wait"),
-            *("run", "run.pause", "run.preview", "runs.wait", "task.drop", "task.retry"),
-        ),
-        RUN,
+        ("run", "run.pause", "run.preview", "runs.wait", "task.drop", "task.retry"), RUN
     ),
+    **dict.fromkeys(("plan", "plan.stop", "plan.wait"), PLAN),
     "listen": (
         "notices are for the person, and agents do not listen for them",
         "end your turn with WAITING: what is said to you comes by itself",

@@ -13,7 +13,8 @@ from tests.daemon.runs.test_runs import PASSED
 from tests.support.replies import as_declared
 
 from windlass.api.verbs import Caller
-from windlass.core.errors import Conflict, NotFound
+from windlass.core.errors import ConfigError, Conflict, NotFound
+from windlass.project import boards, plans
 from windlass.store import rows
 
 TEXT = "First more.py, then its test."
@@ -231,3 +232,70 @@ def test_a_task_that_is_being_planned_is_not_tried_again_meanwhile(board: RunGro
     plan(board)
     with pytest.raises(Conflict, match="API-1 is being planned"):
         board.workshop.ask("task.retry", task="API-1")
+
+
+def test_what_planning_costs_is_told_by_task_and_step(board: RunGround) -> None:
+    begun = plan(board)
+    board.spend("api-1", 0.5)
+    board.speak("api-1", PLAN)
+    by = {
+        kind: {row["name"]: row["usd"] for row in board.workshop.ask("costs", by=kind)["rows"]}
+        for kind in ("task", "step")
+    }
+    assert by == {"task": {"API-1": 0.5}, "step": {"planning": 0.5}}
+    assert over(board, begun["run"])["run"]["usd"] == 0.5
+
+
+def test_who_plans_may_ask_the_person_and_goes_on_with_the_answer(board: RunGround) -> None:
+    begun = plan(board)
+    board.workshop.ask_as(board.agent("api-1"), "ask", text="Which colour?")
+    board.speak("api-1", "WAITING")
+    assert "Which colour?" in over(board, begun["run"])["run"]["why"]
+    board.workshop.ask("answer", question="api-1", text="blue")
+    board.speak("api-1", PLAN)
+    assert over(board, begun["run"])["run"]["state"] == "planned"
+
+
+def test_a_file_that_nobody_has_written_into_is_no_plan(board: RunGround) -> None:
+    """What `wl plan API-1` makes is filled by the agent, and nothing of it is kept beside."""
+    read = boards.read(str(board.board_file))
+    plans.make("API-1", board=str(board.board_file))
+    assert not plans.is_there(read.folder, "API-1")
+    plan(board)
+    board.speak("api-1", PLAN)
+    assert {path.name for path in file_of(board).parent.iterdir()} == {"API-1.md"}
+    assert file_of(board).read_text() == f"{TEXT}\n"
+
+
+def test_a_link_in_the_place_of_a_plan_is_refused_before_anybody_begins(board: RunGround) -> None:
+    file_of(board).parent.mkdir()
+    file_of(board).symlink_to(board.root / "elsewhere")
+    with pytest.raises(ConfigError, match="symbolic link"):
+        plan(board)
+    assert names(board) == []
+
+
+def test_a_role_of_the_repositorys_own_that_passes_over_the_plan_has_given_none(
+    board: RunGround,
+) -> None:
+    roles = board.root / ".windlass" / "roles"
+    roles.mkdir()
+    (roles / "plan-mode.md").write_text(
+        "---\ndescription: plans\nresults: PASS, SKIP\nreadonly: true\n---\n\nPlan.\n"
+    )
+    begun = plan(board)
+    board.speak("api-1", "<report>Nothing to plan.</report>\n<result>SKIP</result>")
+    shown = over(board, begun["run"])["run"]
+    assert (shown["state"], shown["only_plans"]) == ("failed", True)
+    assert "gave SKIP" in shown["why"]
+    assert not file_of(board).exists()
+
+
+def test_a_task_that_is_not_wanted_any_more_is_not_planned_any_more(board: RunGround) -> None:
+    """Whoever has the board worked off looks at it; the task keeps the marker that it was given."""
+    begun = plan(board)
+    board.run(tasks=["API-1"])
+    board.board_file.write_text(BOARD.replace("- [ ] **[API-1]", "- [N] **[API-1]"))
+    board.later(60)
+    assert over(board, begun["run"])["run"]["state"] == "dropped"
+    assert board.markers() == {"API-1": "N", "API-2": " "}

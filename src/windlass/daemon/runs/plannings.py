@@ -46,7 +46,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.runs import preflight, records, run_roles, task_runs
-from windlass.project import step_roles
+from windlass.project import plans, step_roles
 from windlass.project.boards import BoardFile
 from windlass.store import jobs as job_rows
 from windlass.store import rows
@@ -105,7 +105,7 @@ class Plannings:
         """The run of a planning at its beginning, and what pays for it."""
         _require_plannable(file, name)
         again = request.get("again", False)
-        if name in file.plans and not again:
+        if plans.is_there(file.folder, name) and not again:
             raise Conflict(
                 f"there is a plan for {name} already: .windlass/plans/{name}.md",
                 "--again has another one made, and keeps that one beside it",

@@ -13,6 +13,7 @@ from windlass.daemon.runs.schedules import Schedules
 from windlass.daemon.runs.tasks import Tasks
 from windlass.daemon.runs.views import RunViews
 
+_PLAN = Refusal("agents have no task planned", "ask the person: wl plan TASK --agent")
 _RUN = Refusal("agents do not have the board worked off", "ask the person: wl run")
 
 
@@ -55,16 +56,16 @@ def routes(
             plan_wire.PlanRequest,
             plan_wire.PlanReply,
             IntentVerb(intents, "plan", plannings.begin),
-            refusal=_RUN,
+            refusal=_PLAN,
         ),
         "plan.stop": Verb(
             plan_wire.PlanStopRequest,
             plan_wire.PlanStopReply,
             IntentVerb(intents, "plan.stop", plannings.begin_stop),
-            refusal=_RUN,
+            refusal=_PLAN,
         ),
         "plan.wait": Wait(
-            plan_wire.PlanWaitRequest, plan_wire.PlanView, plannings.wait, refusal=_RUN
+            plan_wire.PlanWaitRequest, plan_wire.PlanView, plannings.wait, refusal=_PLAN
         ),
         "run.preview": Verb(wire.RunRequest, wire.RunPreview, schedules.preview, refusal=_RUN),
         "runs": Verb(wire.RunsRequest, wire.RunsReply, views.runs, callers="both", needs="store"),
