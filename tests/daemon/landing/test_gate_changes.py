@@ -85,7 +85,7 @@ def test_a_gate_that_is_none_once_it_is_merged_goes_back_by_itself(ground: Landi
 @pytest.mark.parametrize("how", ["deleted", "emptied", "a folder"])
 def test_a_change_that_takes_the_gate_away_is_refused(ground: LandingGround, how: str) -> None:
     """No check is no pass: it landed by none at all, and nobody else could after it."""
-    left = {
+    left: dict[str, dict[str, str | None]] = {
         "deleted": {CONFIG: None},
         "emptied": {CONFIG: "[landing]\nmax_attempts = 2\n"},
         "a folder": {CONFIG: None, f"{CONFIG}/notes.txt": "no gate\n"},
