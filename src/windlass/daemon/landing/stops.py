@@ -85,14 +85,10 @@ class Stops:
             for found in stopped:
                 ticket = written[found.change]
                 change = _stop(writing, repo.id, found, ticket, Facts(most=most))
-                author = tells.author_of(writing, change) if change is not None else None
-                if change is None or author is None:
-                    continue
-                if tells.mender(change, author, most=most) != "author":
-                    continue
-                if author.ended_at is None:
+                author = tells.mending_agent(writing, change, most=most) if change else None
+                if author is not None and author.ended_at is None:
                     woken.append(author.uid)
-                else:
+                elif author is not None:
                     lost.append({"change": found.change, "uid": author.uid})
             work.keep_in(writing, woken=woken, lost=lost, most=most)
 
@@ -204,5 +200,5 @@ def _landed_there(git: Repository, stopped: Stopped, tip: str) -> tuple[str, ...
     begun = next(iter(repository.merge_bases(git, stopped.head, tip)), "")
     if not begun:
         return ()
-    moves = mainline.moves(git, tip, since=begun, limit=_NAMED, paths=stopped.paths[:_NAMED])
-    return tuple(f"{move.commit[:10]} {printable_line(move.subject)}" for move in moves)
+    there = mainline.moves(git, tip, since=begun, limit=_NAMED, paths=stopped.paths[:_NAMED])
+    return tuple(f"{move.commit[:10]} {printable_line(move.subject)}" for move in there)
