@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from bench.table import Row, show
 from tests.support.ground import Ground
 
-Parts = Mapping[str, Callable[[Ground], list[Row]]]
+Parts = Mapping[str, Callable[[Ground], Iterable[Row]]]
 
 
 class Asked:

@@ -42,7 +42,7 @@ def measure(ground: Ground) -> list[Row]:
 
 def _enlist(ground: Ground) -> None:
     """Adds agents without a session; the next daemon opens their sockets."""
-    (repo,) = ground.ask("repos")
+    (repo,) = (one for one in ground.ask("repos") if one["root"] == str(ground.folder / "repo"))
     ground.wl("daemon", "stop").ok()
     store = Store(ground.state / "windlass.db", clock=SystemClock())
     store.open()

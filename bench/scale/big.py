@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from bench.crew import command
@@ -12,32 +13,43 @@ from bench.scale.repositories import FIFTY, SEVEN, Shape
 from bench.table import Row, timed
 from tests.support.ground import Ground
 
+LEVELS = ("hooks", "box")
 _LOOKS = 7
 _ENDINGS = 3
 _CHANGED, _UNTRACKED = 5_000, 20_000
 
 
-def seven(ground: Ground) -> list[Row]:
-    """A repository of seven thousand files with a long history, unboxed and boxed."""
+def starts(ground: Ground) -> Iterator[Row]:
+    """The first agent that ever has a box in a repository with a long history."""
     repo = _repository(ground, SEVEN)
-    rows = [_first_boxed(ground, repo)]
-    for level in ("hooks", "box"):
-        rows += _looks(ground, repo, level)
-        rows += _many(ground, repo, level)
-        rows.append(_endings(ground, repo, level, SEVEN))
-    rows += [_merges(ground, repo), _growth(ground, repo)]
-    return rows
+    yield _first_boxed(ground, repo)
+    yield _growth(ground, repo)
 
 
-def fifty(ground: Ground) -> list[Row]:
-    """A repository of fifty thousand files: to end agents that did nothing."""
-    repo = _repository(ground, FIFTY)
-    return [_endings(ground, repo, level, FIFTY) for level in ("hooks", "box")]
+def looks(ground: Ground) -> Iterator[Row]:
+    """What an agent has done: nothing, much, and much that is new."""
+    repo = _repository(ground, SEVEN)
+    for level in LEVELS:
+        yield from _looks(ground, repo, level)
+        yield from _many(ground, repo, level)
+
+
+def ends(ground: Ground) -> Iterator[Row]:
+    """To end agents that did nothing, in repositories of seven and of fifty thousand files."""
+    for shape in (SEVEN, FIFTY):
+        repo = _repository(ground, shape)
+        for level in LEVELS:
+            yield _endings(ground, repo, level, shape)
+
+
+def merges(ground: Ground) -> Iterator[Row]:
+    """To merge what an agent committed."""
+    yield _merges(ground, _repository(ground, SEVEN))
 
 
 def _repository(ground: Ground, shape: Shape) -> Path:
     repo = ground.folder / f"files-{shape.name}"
-    repositories.make(repo, shape, ground.env)
+    repositories.lend(repo, shape, ground.env)
     ground.wl("-C", str(repo), "init", "--yes", "-q", timeout=600)
     return repo
 
@@ -65,11 +77,10 @@ def _first_boxed(ground: Ground, repo: Path) -> Row:
     return Row("first boxed wl new, 7k", took, 5_000, "its repository has 600 MB of history")
 
 
-def _looks(ground: Ground, repo: Path, level: str) -> list[Row]:
+def _looks(ground: Ground, repo: Path, level: str) -> Iterator[Row]:
     """Status and difference of an agent that has done nothing."""
     name = f"idle-{level}"
     workspace = _start(ground, repo, name, level)
-    rows = []
     for word in ("status", "diff"):
         git = repositories.plain(workspace, ground.env, word)
         look = command(ground, "-C", str(repo), word, name)
@@ -78,12 +89,11 @@ def _looks(ground: Ground, repo: Path, level: str) -> list[Row]:
             plain.append(git())
             ours += timed(look, runs=1)
         what = f"wl {word} A, 7k, {level}, nothing changed"
-        rows.append(beside(what, ours, plain, times=2, more=60, by=f"git {word}"))
+        yield beside(what, ours, plain, times=2, more=60, by=f"git {word}")
     _end(ground, repo, name)
-    return rows
 
 
-def _many(ground: Ground, repo: Path, level: str) -> list[Row]:
+def _many(ground: Ground, repo: Path, level: str) -> Iterator[Row]:
     """The difference of many changed files, and of many that are new."""
     name = f"busy-{level}"
     workspace = _start(ground, repo, name, level)
@@ -95,15 +105,14 @@ def _many(ground: Ground, repo: Path, level: str) -> list[Row]:
         plain.append(git())
         ours += timed(look, runs=1)
     what = f"wl diff A, {_CHANGED} changed, {level}"
-    changed = beside(what, ours, plain, times=1.5, more=100, by="git diff")
+    yield beside(what, ours, plain, times=1.5, more=100, by="git diff")
     new = workspace / "new"
     for number in range(_UNTRACKED):
         file = new / f"room{number // 100}" / f"file{number}.txt"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"file {number}\n")
-    rows = [changed, Row(f"wl diff A, {_UNTRACKED} untracked, {level}", timed(look, runs=3), 2_000)]
+    yield Row(f"wl diff A, {_UNTRACKED} untracked, {level}", timed(look, runs=3), 2_000)
     _end(ground, repo, name)
-    return rows
 
 
 def _endings(ground: Ground, repo: Path, level: str, shape: Shape) -> Row:
@@ -135,9 +144,8 @@ def _merges(ground: Ground, repo: Path) -> Row:
         repositories.change(workspace, range(number, number + 1))
         ground.git("commit", "-qam", "work", cwd=workspace)
         plain.append(_merged_plainly(ground, repo, f"agent/{name}"))
-        words = ("merge", "--ungated", "--keep", "--into", "collected", "-q", "--yes", name)
+        words = ("merge", "--ungated", "--into", "collected", "-q", "--yes", name)
         ours += timed(command(ground, "-C", str(repo), *words), runs=1)
-        _end(ground, repo, name)
     return beside("wl merge --into, 7k", ours, plain, times=1, more=500, by="git merge-tree")
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -29,8 +33,27 @@ SEVEN = Shape("7k", files=7_085, file_bytes=4_000, history_mib=590)
 FIFTY = Shape("51k", files=51_425, file_bytes=14_500, history_mib=0)
 
 
-def make(path: Path, shape: Shape, env: dict[str, str]) -> None:
-    """Makes a repository of that shape, on the branch main, everything in one pack."""
+def lend(path: Path, shape: Shape, env: dict[str, str]) -> None:
+    """Makes a repository of that shape, on the branch main, everything in one pack.
+
+    It is made once for each run; git links the files of its objects.
+    """
+    made = _folder() / shape.name
+    if not made.exists():
+        _make(made, shape, env)
+    subprocess.run(["git", "clone", "-q", str(made), str(path)], env=env, check=True)
+    subprocess.run(["git", "remote", "remove", "origin"], cwd=path, env=env, check=True)
+
+
+@cache
+def _folder() -> Path:
+    """Where the repositories of this run lie, until it ends."""
+    folder = Path(tempfile.mkdtemp(prefix="wlb-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _make(path: Path, shape: Shape, env: dict[str, str]) -> None:
     subprocess.run(["git", "init", "-q", "-b", "main", str(path)], env=env, check=True)
     plain = ("-c", "core.compression=0", "-c", "fastimport.unpackLimit=0")
     argv = ["git", *plain, "fast-import", "--quiet"]

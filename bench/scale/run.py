@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -21,9 +21,11 @@ from bench.scale import big, crowd, history  # noqa: E402 - found through the li
 from bench.table import Row  # noqa: E402 - as above
 from tests.support.ground import Ground  # noqa: E402 - as above
 
-PARTS: dict[str, Callable[[Ground], list[Row]]] = {
-    "seven": big.seven,
-    "fifty": big.fifty,
+PARTS: dict[str, Callable[[Ground], Iterable[Row]]] = {
+    "starts": big.starts,
+    "looks": big.looks,
+    "ends": big.ends,
+    "merges": big.merges,
     "crowd": crowd.measure,
     "history": history.measure,
 }
@@ -35,18 +37,20 @@ def main() -> int:
     rows: list[Row] = []
     for name, measure in asked.parts.items():
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
-        rows += _on_a_ground(measure, boxed=measure in (big.seven, big.fifty))
+        for row in _on_a_ground(measure):
+            print(f"  {row.what}: {row.median:.1f} {row.unit}", file=sys.stderr, flush=True)
+            rows.append(row)
     return asked.print(rows)
 
 
-def _on_a_ground(measure: Callable[[Ground], list[Row]], *, boxed: bool) -> list[Row]:
+def _on_a_ground(measure: Callable[[Ground], Iterable[Row]]) -> Iterator[Row]:
     folder = Path(tempfile.mkdtemp(prefix="wlb-"))
     ground = Ground(folder)
     ground.repository()
-    if not boxed:
+    if measure in (crowd.measure, history.measure):
         ground.unbox()
     try:
-        return measure(ground)
+        yield from measure(ground)
     finally:
         ground.wl("nuke", "--force", "-q", timeout=600)
         ground.leave()

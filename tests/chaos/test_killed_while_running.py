@@ -50,8 +50,8 @@ _NOW = (
 )
 """Some of them at once; the others in the long runs."""
 _NEVER = (orders.ASK,)
-_NOT_HERE = ("withdraw", "end")
-"""Operations and steps that these runs do not come to: `tests/daemon/runs/test_board_edits.py`."""
+_NOT_HERE = ("withdraw", "plan", "end")
+"""Steps that these runs do not come to: `tests/daemon/runs/test_board_edits.py`, and below."""
 
 
 def points() -> list[Any]:

@@ -27,7 +27,8 @@ def test_what_would_break_a_branch_a_folder_or_a_session_is_refused(text: str) -
 
 
 @pytest.mark.parametrize(
-    "text", ["windlass", "manager", "Worker", "supervisor", "msg-5f0c", "MSG-1", "msg-"]
+    "text",
+    ["windlass", "person", "You", "manager", "Worker", "supervisor", "msg-5f0c", "MSG-1", "msg-"],
 )
 def test_what_means_another_party_or_a_message_is_no_agents_name(text: str) -> None:
     with pytest.raises(UserError, match=r"reserved word|ids of messages"):

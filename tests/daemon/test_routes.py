@@ -87,6 +87,9 @@ CALLERS = {
     "notify": "both",
     "pause": "both",
     "place": "both",
+    "plan": "person",
+    "plan.stop": "person",
+    "plan.wait": "person",
     "primary": "person",
     "prompt": "both",
     "questions": "both",
@@ -128,6 +131,7 @@ LOGIN = ("agents have nothing to do with what they are logged in with", ASK)
 TRUST = ("agents do not accept what people are asked", ASK)
 HOOKS = ("agents do not install hooks for a person", ASK)
 KEPT = ("agents do not look into trash and archive", ASK)
+PLAN = ("agents have no task planned", "ask the person: wl plan TASK --agent")
 RUN = ("agents do not have the board worked off", "ask the person: wl run")
 GATE = (
     "agents do not run the gate itself",
@@ -158,6 +162,7 @@ SAID = {
     **dict.fromkeys(
         ("run", "run.pause", "run.preview", "runs.wait", "task.drop", "task.retry"), RUN
     ),
+    **dict.fromkeys(("plan", "plan.stop", "plan.wait"), PLAN),
     "listen": (
         "notices are for the person, and agents do not listen for them",
         "end your turn with WAITING: what is said to you comes by itself",

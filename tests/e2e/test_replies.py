@@ -218,6 +218,11 @@ def run(ask: Asker, ground: Ground) -> None:
     while not ask("runs.wait", after=ask("runs")["at"])["is_over"]:
         pass
     assert ask("task", task="API-1")["marker"] == "N"
+    board.write_text(board.read_text().replace("[N]", "[ ]"))
+    planned = ask("plan", task="API-1", driver="standin")
+    assert ask("plan.stop", task="API-1")["run"] == planned["run"]
+    while not ask("plan.wait", task="API-1", run=planned["run"], after=0)["is_over"]:
+        pass
     board.unlink()
 
 

@@ -183,8 +183,9 @@ def test_every_object_is_checked_before_it_is_kept(repo: Repository, clone: Path
     bad = git(clone, "commit-tree", tree, "-p", "HEAD", "-m", "bad")
     git(clone, "update-ref", "refs/heads/agent/c1", bad)
     before = home_of(repo)
-    with pytest.raises(GitError, match="does not come home"):
+    with pytest.raises(GitError, match="does not come home") as told:
         fetch(repo, clone)
+    assert f"`wl exec {clone.name} -- git fsck`" in told.value.hint, "plain git obeys the clone"
     assert home_of(repo) == before
     git(repo.root, "cat-file", "-e", tree, ok=1)
     git(repo.root, "fetch", "-q", clone, "agent/c1")

@@ -296,8 +296,9 @@ def test_an_agent_that_pretends_to_be_half_moved_gets_nothing_that_it_cannot_see
     tip = git(repo.root, "rev-parse", "main")
     (manager / ".git/index.lock").write_text(f"windlass {stashed} {tip}\n")
     before = snapshot(manager)
-    with pytest.raises(Conflict, match="not there any more"):
+    with pytest.raises(Conflict, match="not there any more") as told:
         merges.refuse_dirty(repo, str(manager), box=boxed(repo, manager))
+    assert f"`wl exec {manager.name} -- git status`" in told.value.hint, "plain git obeys the clone"
     assert snapshot(manager) == before
     git(manager, "cat-file", "-e", stashed, ok=1)
 

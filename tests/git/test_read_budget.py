@@ -63,6 +63,19 @@ def test_a_difference_reads_so_much_of_new_files_and_no_more(
     assert b"3 files changed" in made.uncommitted
 
 
+def test_a_difference_reads_so_many_new_files_and_no_more(
+    repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(read_budget, "MOST_NEW", 2)
+    for name in ("a", "b", "c"):
+        (ws / name).write_text(f"{name}\n")
+    for name in ("readme.txt", "src/one.py"):
+        (ws / name).write_text("changed\n")
+    made = difference(repo, ws, stat=True)
+    assert made.unread == ["c"]
+    assert b"4 files changed" in made.uncommitted
+
+
 def test_a_status_names_the_tracked_files_that_are_too_full_of_holes(
     repo: Repository, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

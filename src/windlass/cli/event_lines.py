@@ -58,6 +58,8 @@ _SENTENCES: Mapping[str, str] = MappingProxyType(
         "message.sent": "a message to {to}: {text}",
         "note": "{by} notes: {text}",
         "notify.failed": "the notify command failed: {how}",
+        "plan.begun": "{task} is being planned",
+        "plan.ended": "the planning of {task} is over, {outcome}: {path} {why}",
         "prompt.incomplete": "a part of its instructions could not be read: {why}",
         "question.refused": "may not ask: {why}",
         "repo.added": "{root} is known from now on",

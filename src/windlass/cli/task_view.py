@@ -9,7 +9,7 @@ from windlass.cli.call import Call
 from windlass.core.board.tasks import MARKERS
 from windlass.core.printable import printable, printable_line
 
-_COLOURS = {"landed": "green", "failed": "red"}
+_COLOURS = {"landed": "green", "planned": "green", "failed": "red"}
 
 
 def colour(state: str) -> str:
@@ -39,7 +39,7 @@ def show(call: Call, task: dict[str, Any]) -> None:
     if run and run["agent"]:
         agent = printable_line(run["agent"])
         change = f", wl show {run['change']}" if run["change"] else ""
-        again = f"wl retry {task['task']}, " if run["state"] == "failed" else ""
+        again = f"{_again(task)}, " if run["state"] == "failed" else ""
         look = "" if run["is_over"] else f"wl look {agent}, "
         call.say(f"\n  next  {again}{look}wl log {agent}{change}")
 
@@ -92,4 +92,11 @@ def explain(call: Call, task: dict[str, Any]) -> None:
     if run and run["attempts"]:
         call.say(f"  its change came back {run['attempts']} times: wl why {run['change']}")
     if run and run["state"] == "failed":
-        call.say(f"  to try it once more: wl retry {task['task']}")
+        call.say(f"  to try it once more: {_again(task)}")
+
+
+def _again(task: dict[str, Any]) -> str:
+    """What has done once more what has failed."""
+    if task["run"]["only_plans"]:
+        return f"wl plan {task['task']} --agent"
+    return f"wl retry {task['task']}"

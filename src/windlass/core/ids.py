@@ -28,9 +28,11 @@ _LIKE_CHANGES = re.compile(r"[cC][0-9]+")
 _TASK_ID = re.compile(r"[A-Za-z]{2,10}-[0-9]{1,4}")
 _PARTIES = {"all", "user", "user-claude", "parent", "children", "windlass"}
 _ROLES = {"manager", "worker", "supervisor"}
-_RESERVED = frozenset({"none", "self", "run", *_PARTIES, *_ROLES})
-"""What `wl send` and others take for something else than an agent."""
-_NO_ROLES = frozenset({"none", "self", "person", *_PARTIES})
+_PERSON = {"person", "you", "human", "owner"}
+"""How agents are told of whoever they work for: mail of an agent of that name would be theirs."""
+_RESERVED = frozenset({"none", "self", "run", *_PERSON, *_PARTIES, *_ROLES})
+"""What `wl send` and others take for something else than an agent, and who speaks for others."""
+_NO_ROLES = frozenset({"none", "self", *_PERSON, *_PARTIES})
 """What cannot be a role: `all.md` is told to everybody, and the rest means somebody else."""
 MESSAGE = "msg-"
 """How the id of every message begins; where both may stand, this tells them from agents."""

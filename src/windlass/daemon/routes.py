@@ -78,7 +78,13 @@ def routes(services: Services) -> dict[str, Verb | Wait]:
             services.judgements,
             services.landing_undos,
         ),
-        runs.routes(context, intents, services.runs.schedules, services.runs.tasks),
+        runs.routes(
+            context,
+            intents,
+            services.runs.schedules,
+            services.runs.tasks,
+            services.runs.plannings,
+        ),
     )
     together: dict[str, Verb | Wait] = {}
     for table in tables:

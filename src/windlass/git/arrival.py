@@ -18,7 +18,6 @@ from typing import IO, TYPE_CHECKING, Literal
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import object_transfer
 from windlass.git.environment import limited
 from windlass.git.quarantine import sync
 from windlass.git.runner import run
@@ -33,6 +32,8 @@ _MOST_OF_A_TREE = 64 << 20
 """Bytes of anything but a file's content: git has all of it in memory, whenever it looks at it."""
 _HINT = "commit less at once, or raise the limit"
 _AT_ONCE = {"core.fsync": "loose-object", "core.fsyncMethod": "batch"}
+_COUNT = slice(8, 12)
+"""Where a pack says how many objects are in it."""
 _FEW = 100
 _SMALL = 1 << 20
 """Of fewer objects, and of fewer bytes in them, no pack is kept."""
@@ -99,10 +100,18 @@ def receive(
             _refuse_long(pack.fileno(), allowed)
             raise
         _refuse_long(pack.fileno(), allowed)
-        if not object_transfer.holds_something(pack):
+        if not _holds_something(pack):
             return Measured(0, 0)
         _take_in(inside, pack, timeout)
     return _measure(inside, allowed, timeout)
+
+
+def _holds_something(pack: IO[bytes]) -> bool:
+    """Whether there is an object in a pack, which is at its beginning afterwards."""
+    pack.seek(0)
+    header = pack.read(12)
+    pack.seek(0)
+    return any(header[_COUNT])
 
 
 def _take_in(inside: Quarantine, pack: IO[bytes], timeout: float) -> None:

@@ -42,7 +42,7 @@ from windlass.git import (
     worktrees,
 )
 from windlass.git.bounds import LONG, LOOK
-from windlass.git.environment import Dirs
+from windlass.git.environment import Dirs, spelled_for_clone
 from windlass.git.index_entries import Side
 from windlass.git.index_lock import Move
 from windlass.git.runner import failed, run
@@ -159,10 +159,11 @@ def known(move: Move, dirs: Dirs, *, git_dir: str) -> Move:
     """Gives the move that a lock tells of by the ids of its commits; refuses what is not there."""
     old, new = (_commit(rev, dirs) for rev in (move.old, move.new))
     if old is None or new is None:
-        lock_file = index_lock.path_in(git_dir)
+        lock_file, place = index_lock.path_in(git_dir), dirs.work_tree or ""
+        look = spelled_for_clone(place, "status") if dirs.box else "`git status`"
         raise Conflict(
             f"{lock_file} is of a merge whose commits are not there any more",
-            f"`git status` shows what it left in {printable_line(dirs.work_tree or '')};"
+            f"{look} shows what it left in {printable_line(place)};"
             f" delete {lock_file}, then commit that or take it back",
         )
     return msgspec.structs.replace(move, old=old, new=new)

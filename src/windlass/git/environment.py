@@ -8,10 +8,12 @@ switched off here, once, for every call. In a checkout of the person's own their
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from windlass.core.printable import printable_line
 from windlass.git.bounds import WITH_LITTLE_MEMORY
 
 if TYPE_CHECKING:
@@ -179,6 +181,11 @@ def limited(dirs: Dirs) -> Dirs:
 def is_confined(dirs: Dirs | None) -> bool:
     """Whether git has only so much memory, time and room for its answer there."""
     return dirs is not None and (bool(dirs.box) or dirs.limited)
+
+
+def spelled_for_clone(path: str, words: str) -> str:
+    """Spells git for the person in an agent's clone: plain git there runs what the agent wrote."""
+    return f"`wl exec {printable_line(Path(path).name)} -- git {words}`"
 
 
 def boxed(box: Sequence[str], env: Mapping[str, str]) -> list[str]:

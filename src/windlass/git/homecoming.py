@@ -41,7 +41,7 @@ from windlass.git import (
 from windlass.git.arrival import Allowed, TooLarge
 from windlass.git.blobs import kinds
 from windlass.git.bounds import LONG, QUICK, Patience
-from windlass.git.environment import Dirs
+from windlass.git.environment import Dirs, spelled_for_clone
 from windlass.git.path_count import TooManyPaths
 from windlass.git.quarantine import DURABLE, quarantine, sync
 from windlass.git.repository import null_oid, read_ref, refs_under, set_ref
@@ -189,7 +189,8 @@ def _known(repo: Repository, origin: str, refs: dict[str, str]) -> list[str]:
 def _stays(folder: str, error: GitError) -> GitError:
     shown = printable_line(folder)
     said = " ".join(error.message.split())
-    return GitError(f"{shown} does not come home: {said}", f"look at it: `git -C {shown} fsck`")
+    look = spelled_for_clone(folder, "fsck")
+    return GitError(f"{shown} does not come home: {said}", f"look at it in its box: {look}")
 
 
 def _tip_of(git_dir: str, ref: str) -> str | None:

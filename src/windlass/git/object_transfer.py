@@ -1,4 +1,4 @@
-# ruff: noqa: PTH108, PTH208
+# ruff: noqa: PTH103, PTH108, PTH208
 # Reason: names that agents make are bytes, which pathlib cannot hold.
 """Carries objects from the main repository into a git folder of ours: what some tips reach.
 
@@ -8,10 +8,12 @@ Owns the way there and the packs that it leaves. Only ever for a folder that no 
 from __future__ import annotations
 
 import os
-import tempfile
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from windlass.core.errors import GitError
+from windlass.git import workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.bounds import LONG
 from windlass.git.environment import Dirs
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
 _PARTIAL = "--missing=allow-promisor"
 _MANY = 50
-_COUNT = slice(8, 12)
-"""Where a pack says how many objects are in it."""
 
 
 def carry(repo: Repository, git_dir: str, *, wanted: Iterable[str], had: Iterable[str]) -> set[str]:
@@ -78,25 +78,16 @@ def _is_whole(repo: Repository, tip: str, but: set[str]) -> bool:
 def _send(
     repo: Repository, git_dir: str, walk: bytes, *, how: tuple[str, ...] = ("--revs", _PARTIAL)
 ) -> None:
-    # Unbuffered: git goes on reading where we are.
-    with tempfile.TemporaryFile(dir=git_dir, buffering=0) as pack:
-        run(
-            ["pack-objects", "-q", *how, "--stdout", "--delta-base-offset"],
-            dirs=repo.dirs,
-            stdin=walk,
-            sink=pack,
-            timeout=LONG,
-        )
-        if holds_something(pack):
-            run(["index-pack", "--stdin"], dirs=Dirs(git_dir=git_dir), source=pack, timeout=LONG)
-
-
-def holds_something(pack: IO[bytes]) -> bool:
-    """Whether there is an object in a pack, which is at its beginning afterwards."""
-    pack.seek(0)
-    header = pack.read(12)
-    pack.seek(0)
-    return any(header[_COUNT])
+    """Has git write a pack where it is to lie; one that is sent would be read whole once more."""
+    objects = f"{git_dir}/objects"
+    os.makedirs(f"{objects}/pack", exist_ok=True)
+    there = workspace_state.quoted_alternate(f"{repo.git_dir}/objects")
+    run(
+        ["pack-objects", "-q", *how, "--non-empty", "--delta-base-offset", f"{objects}/pack/pack"],
+        dirs=msgspec.structs.replace(repo.dirs, new_objects=objects, objects=there),
+        stdin=walk,
+        timeout=LONG,
+    )
 
 
 def packs(git_dir: str) -> list[str]:

@@ -13,6 +13,8 @@ from windlass.git import gitfiles, holes, shared_files
 
 MOST = 256 << 20
 """Bytes that are read for one look: some seconds, if git has to pack them too."""
+MOST_NEW = 5_000
+"""New files that are read for one look: git makes an object of each, a second for so many."""
 
 
 class ReadingRoom:
@@ -20,6 +22,7 @@ class ReadingRoom:
 
     def __init__(self) -> None:
         self._left = MOST
+        self._new_left = MOST_NEW
         self._holes: dict[shared_files.Key, int] = {}
         self.unread: list[bytes] = []
 
@@ -29,10 +32,11 @@ class ReadingRoom:
         The rest of that was once committed, and git mostly knows it without reading.
         """
         size = info.st_size if is_new else self._size_of_holes(top, name, info)
-        if size > self._left:
+        if size > self._left or (is_new and not self._new_left):
             self.unread.append(name)
             return False
         self._left -= size
+        self._new_left -= is_new
         return True
 
     def _size_of_holes(self, top: bytes, name: bytes, info: os.stat_result) -> int:

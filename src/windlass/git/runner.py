@@ -246,6 +246,8 @@ def failed(
     if os.strerror(errno.ENOSPC) in output:
         return GitError(said, disk_room.HINT)
     above = "see what git said above" if output.strip() else "git did not say why"
+    if dirs is not None and dirs.box:
+        return GitError(said, f"{above}; `wl exec AGENT -- git fsck` checks an agent's clone")
     return GitError(said, f"{above}; `git fsck` checks the repository")
 
 

@@ -1,5 +1,8 @@
 """One look at the processes of this machine: who they are, their parents, their environments.
 
+Of a process in a box no environment is read. That waits for the process, which can have it take
+seconds each time; and a box is a tree that nothing leaves, below a process of ours that says whose.
+
 Owns the reading only. Straight from /proc where there is one, because psutil takes four times as
 long per process, and a stop looks several times at a machine with a thousand of them.
 """
@@ -10,6 +13,7 @@ import os
 import sys
 import threading
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import psutil
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _DEAD = (b"Z", b"X")
+_MARKS = (b"WINDLASS_SESSION=", b"WINDLASS_RUN=")
+"""How the marks in an environment begin that say whose a process is."""
 
 
 class Identity(NamedTuple):
@@ -37,6 +43,8 @@ class ProcessEntry(NamedTuple):
     identity: Identity
     parent: int
     environ: bytes
+    boxed: bool = False
+    """Whether it is in a namespace of processes of its own, as all in a box are."""
 
     def has(self, *assignments: bytes) -> bool:
         """Says whether exactly one of these NAME=value is in the environment."""
@@ -100,7 +108,19 @@ def take() -> Mapping[int, ProcessEntry]:
 
 def _take() -> dict[int, ProcessEntry]:
     looks = ((pid, look(pid)) for pid in sorted(psutil.pids(), reverse=True))
-    return {pid: entry for pid, entry in looks if entry is not None}
+    found = {pid: entry for pid, entry in looks if entry is not None}
+    for pid, entry in found.items():
+        if _is_orphan(entry, found):
+            found[pid] = entry._replace(environ=environ(pid))
+    return found
+
+
+def _is_orphan(entry: ProcessEntry, found: Mapping[int, ProcessEntry]) -> bool:
+    """Whether it is the first of its box, and nothing above it says whose that is."""
+    if not entry.boxed:
+        return False
+    above = found.get(entry.parent)
+    return above is None or not (above.boxed or any(mark in above.environ for mark in _MARKS))
 
 
 _TOGETHER = Together(_take)
@@ -136,11 +156,26 @@ def identify(pid: int) -> Identity | None:
 
 
 def look(pid: int) -> ProcessEntry | None:
-    """Looks at one process; an environment that may not be read counts as empty."""
+    """Looks at one process; an environment that is not read, or may not be, counts as empty."""
     found = descent(pid)
     if found is None or found.ended:
         return None
-    return ProcessEntry(Identity(pid, found.start), found.parent, environ(pid))
+    boxed = _is_boxed(pid)
+    said = b"" if boxed else environ(pid)
+    return ProcessEntry(Identity(pid, found.start), found.parent, said, boxed)
+
+
+def _is_boxed(pid: int) -> bool:
+    """Whether a process numbers processes otherwise than we do; not where that is not told."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid") != _namespace()  # noqa: PTH115 - text of the kernel's
+    except OSError:
+        return False
+
+
+@cache
+def _namespace() -> str:
+    return os.readlink("/proc/self/ns/pid")  # noqa: PTH115 - text of the kernel's
 
 
 def descent(pid: int) -> Descent | None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windlass.core.gate import junit
-from windlass.core.gate.junit import DEEPEST, NotJUnit, read_junit
+from windlass.core.gate.junit import DEEPEST, LONGEST_TAG, NotJUnit, read_junit
 
 OUTPUTS = Path(__file__).parent / "outputs"
 EXPECTED = {
@@ -75,6 +75,19 @@ def test_an_error_of_a_suite_is_a_failure() -> None:
 def test_what_is_no_junit_is_refused_with_a_sentence(document: bytes, words: str) -> None:
     with pytest.raises(NotJUnit, match=words):
         read_junit([document])
+
+
+def test_a_tag_without_an_end_is_refused_before_it_is_read_as_a_whole() -> None:
+    many = b" ".join(b'a%d=""' % number for number in range(LONGEST_TAG // 4))
+    with pytest.raises(NotJUnit, match="a tag of more than 256 KiB"):
+        read_junit([b"<testsuite " + many + b"/>"])
+
+
+def test_long_texts_and_many_tests_are_read_part_by_part() -> None:
+    said = b"<system-out>" + b"says\n" * LONGEST_TAG + b"</system-out>"
+    case = b'<testcase classname="T" name="x" message="' + b"y" * (LONGEST_TAG // 4) + b'"/>'
+    report = read_junit([b"<testsuite>" + said + case * 10 + b"</testsuite>"])
+    assert (report.ran, report.failed_count) == (10, 0)
 
 
 def test_files_that_are_too_large_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,8 @@ class TaskRunView(TypedDict):
     task: str
     title: str
     run: str
+    only_plans: bool
+    """Whether it ends with the plan of its task, and nothing else of that is done."""
     state: str
     """What it does now; of one that is over, how that ended."""
     is_over: bool

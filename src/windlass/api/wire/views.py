@@ -316,7 +316,7 @@ class DiffReply(TypedDict):
     uncommitted: NotRequired[str]
     """From the tip to what the workspace has."""
     unread: NotRequired[list[str]]
-    """Files of the workspace that are too large to be compared, or too full of holes."""
+    """Files of the workspace that are too large to be compared, too full of holes, or too many."""
     nested: NotRequired[list[str]]
     """Submodules and other repositories in the workspace with work of their own, not shown here."""
     folder: NotRequired[str]

@@ -134,7 +134,9 @@ def _tell_what_is_missing(diff: dict[str, Any]) -> None:
     if unread := diff["unread"]:
         names = ", ".join(map(printable_line, unread[:_NAMED]))
         more = f" and {len(unread) - _NAMED} more" if len(unread) > _NAMED else ""
-        write_error(f"wl: not compared, too large or too full of holes: {names}{more}\n")
+        write_error(
+            f"wl: not compared, too large, too full of holes or too many new ones: {names}{more}\n"
+        )
     if nested := diff.get("nested"):
         names = ", ".join(map(printable_line, nested[:_NAMED]))
         more = f" and {len(nested) - _NAMED} more" if len(nested) > _NAMED else ""

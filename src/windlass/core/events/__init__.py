@@ -114,6 +114,8 @@ from windlass.core.events.repositories import (
 )
 from windlass.core.events.runs import (
     BoardHeld,
+    PlanBegun,
+    PlanEnded,
     RunBegun,
     RunEnded,
     RunSubmitted,
@@ -237,6 +239,8 @@ __all__ = [
     "NotifyFailed",
     "NudgesOver",
     "OutputGarbage",
+    "PlanBegun",
+    "PlanEnded",
     "PolicyDecision",
     "PromptIncomplete",
     "QuestionRefused",

@@ -27,6 +27,24 @@ class RunBegun(EventData, kind="run.begun"):
     agent: str
 
 
+class PlanBegun(EventData, kind="plan.begun"):
+    """A task is being planned, and not worked on: its run has an agent."""
+
+    task: str
+    run: str
+    agent: str
+
+
+class PlanEnded(EventData, kind="plan.ended"):
+    """The planning of a task is over: what became of it, and where the plan lies."""
+
+    task: str
+    run: str
+    outcome: str
+    path: str = ""
+    why: str = ""
+
+
 class StepBegun(EventData, kind="step.begun"):
     """A visit of a step has its session."""
 

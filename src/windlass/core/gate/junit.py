@@ -16,6 +16,10 @@ from windlass.core.gate.tally import MOST_NAMES, TestReport, report
 LARGEST = 64 * 1024 * 1024
 """Bytes of all documents together."""
 DEEPEST = 100
+LONGEST_TAG = 256 * 1024
+"""Bytes of one tag, or of whatever else is read as a whole: two million attributes of one tag take
+the parser many seconds, in which it lets nobody else of this process run."""
+_PART = 64 * 1024
 _SUITES = ("testsuites", "testsuite")
 _NAMES = re.compile(r"[\w.$]+(?:[\[(].*)?", re.DOTALL)
 _FAILED = ("failure", "error")
@@ -80,7 +84,7 @@ class _Document:
         parser.StartDoctypeDeclHandler = _refuse_doctype
         parser.EntityDeclHandler = _refuse_doctype
         try:
-            parser.Parse(document, True)  # noqa: FBT003 - expat takes it by place only
+            _feed(parser, document)
         except (UnicodeError, LookupError) as error:
             raise NotJUnit("is in an encoding that cannot be read") from error
 
@@ -116,6 +120,18 @@ class _Document:
                 self._cases.skipped += 1
             else:
                 self._cases.ran += 1
+
+
+def _feed(parser: expat.XMLParserType, document: bytes) -> None:
+    """Parses part by part, and refuses what is no end of in what has not been taken yet."""
+    taken = 0
+    for begin in range(0, len(document), _PART):
+        parser.Parse(document[begin : begin + _PART], False)  # noqa: FBT003 - by place only
+        # -1 where the parser waits for more before it looks at what it has.
+        taken = max(taken, parser.CurrentByteIndex)
+        if begin + _PART - taken > LONGEST_TAG:
+            raise NotJUnit(f"has a tag of more than {LONGEST_TAG // 1024} KiB")
+    parser.Parse(b"", True)  # noqa: FBT003 - by place only
 
 
 def _case_name(attributes: dict[str, str]) -> str:

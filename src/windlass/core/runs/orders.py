@@ -41,7 +41,7 @@ def order(state: RunState) -> dict[str, Any]:
         case "preparing":
             role = state.role_of(state.pipeline.steps[0].agent)
             known |= {"copy": msgspec.to_builtins(state.task), "role": role}
-            known |= {"driver": state.driver, "mode": state.mode}
+            known |= {"driver": state.driver, "mode": state.mode, "only_plans": state.only_plans}
         case "beginning":
             known |= _beginning(state)
         case "asking":
@@ -52,10 +52,12 @@ def order(state: RunState) -> dict[str, Any]:
         case "closing":
             result = state.result if state.ending is None else ""
             known |= {**_ended(state, commits=_commits(state)), "result": result}
+            known |= {"only_plans": state.only_plans}
         case "submitting":
             known |= {"title": state.task.title, "again": bool(state.change)}
         case "finishing":
             known |= {"ending": msgspec.to_builtins(state.ending), "change": state.change}
+            known |= {"only_plans": state.only_plans, "replaces": state.replaces}
     return known | pauses.order(state)
 
 

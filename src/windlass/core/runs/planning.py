@@ -1,4 +1,4 @@
-"""The step that plans a task before anything of it is done, where somebody wants that."""
+"""The step that plans a task: before anything of it is done, or alone."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def with_plan(pipeline: Pipeline) -> Pipeline:
     if _STEP.id in pipeline.places or any(step.agent == ROLE for step in pipeline.steps):
         return pipeline
     return msgspec.structs.replace(pipeline, steps=(_STEP, *pipeline.steps))
+
+
+def alone() -> Pipeline:
+    """The pipeline of a run that plans its task, and does nothing of it."""
+    return Pipeline(name="plan", steps=(_STEP,))
 
 
 def first_work(pipeline: Pipeline) -> str:

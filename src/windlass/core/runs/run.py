@@ -21,7 +21,7 @@ from windlass.core.events import (
 )
 from windlass.core.jobs import Decision, JobKind, News
 from windlass.core.pipeline import engine
-from windlass.core.pipeline.steps import UNKNOWN
+from windlass.core.pipeline.steps import PASS, UNKNOWN
 from windlass.core.runs import last_words, moves, orders, pauses, resume, turns
 from windlass.core.runs.moves import MOST_FAILURES, changed, do, finish, fresh_visit, go_on, rest
 from windlass.core.runs.run_state import Ending, Outcome, RunState, Stage, Visit, subjects
@@ -160,6 +160,10 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
             return resume.stopped(stopped, why, news.at, start=start)
         why += last_words.reason(said)
         return finish(changed(state, session=0), Ending(outcome="failed", why=why))
+    if place.outcome == "success" and state.only_plans:
+        planned, none = Ending(outcome="planned"), f"its agent gave {visit.result}, and no plan"
+        ending = planned if visit.result == PASS else Ending(outcome="failed", why=none)
+        return finish(changed(state, session=0), ending)
     if place.outcome == "success":
         return do(changed(state, stage="submitting"))
     return do(changed(state, stage="beginning"))
@@ -214,6 +218,8 @@ def _finished(state: RunState, result: dict[str, Any], _: News) -> Decision:
         ending = shapes.convert(result["ending"], Ending)
     over = {"outcome": ending.outcome, "why": ending.why, "commit": ending.commit}
     told = {**over, "task": state.task.id, "change": result.get("change") or state.change}
+    if state.only_plans:
+        told["plan"] = result.get("plan", "")
     return Decision(moves.begun(state), result=told)
 
 

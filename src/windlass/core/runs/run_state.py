@@ -29,7 +29,7 @@ Stage = Literal[
     "landing",
     "finishing",
 ]
-Outcome = Literal["landed", "failed", "dropped"]
+Outcome = Literal["landed", "planned", "failed", "dropped"]
 UNLANDED = frozenset[Stage]({"submitting", "landing", "finishing"})
 """Stages in which nobody works for a run."""
 
@@ -102,6 +102,10 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     """What its roles say about steps, as that was when it began."""
     at_steps: dict[str, StepRole] = {}
     """The same for steps of which their pipeline says more, by the step's id."""
+    only_plans: bool = False
+    """Whether it ends with the plan of its task: nothing is proposed, and nothing marked."""
+    replaces: bool = False
+    """Whether that plan takes the place of one that is there."""
     decides: bool = False
     """Whether a role of the repository's own says what becomes of it where it stops."""
     stop: Stop | None = None
@@ -189,7 +193,7 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
 
     def role_of(self, wanted: str) -> str:
         """The role of a step; a task may name another one for what is done of it first."""
-        is_first = wanted == planning.first_work(self.pipeline)
+        is_first = wanted == planning.first_work(self.pipeline) and not self.only_plans
         return self.task.role if self.task.role and is_first else wanted
 
     @property

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import JudgeRequest
 from windlass.core import jobs
-from windlass.core.events import RunEnded, RunSubmitted
+from windlass.core.events import PlanEnded, RunEnded, RunSubmitted
 from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import JobId
 from windlass.core.landing.changes import UNFINISHED, WAITING, Change, ChangeId
@@ -30,7 +30,7 @@ from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Proposed, Submissions
 from windlass.daemon.launch import setup_files
 from windlass.daemon.mail import from_windlass, notices
-from windlass.daemon.runs import markers
+from windlass.daemon.runs import markers, plan_files, records
 from windlass.store import changes as change_rows
 from windlass.store import rows
 from windlass.store.rows import Repo
@@ -65,12 +65,13 @@ class RunEndings:
                 orders.FINISH,
                 (
                     Step("withdraw", self._withdraw, needed=_is_given_up),
-                    Step("end", self._end, needed=_is_dropped),
-                    Step("mark", self._mark_ended),
+                    Step("plan", self._keep_plan, needed=_is_planned),
+                    Step("end", self._end, needed=_is_not_kept),
+                    Step("mark", self._mark_ended, needed=_is_work),
                     Step("tell", self._tell),
                 ),
                 lambda _: [],
-                lambda work: {name: work.data[name] for name in ("task", "ending", "change")},
+                _finished,
             ),
         )
 
@@ -126,12 +127,33 @@ class RunEndings:
         begin = partial(self._judgements.begin, "drop", Caller(None), asked)
         self._intents.perform("drop", f"{work.intent.id}:drop", begin)
 
+    def _keep_plan(self, work: RunningIntent) -> None:
+        """Has the plan lie with the person's own; one that cannot has failed, and says where it is.
+
+        It is the report of its last visit, which stays in the folder of the run in any case.
+        """
+        run = jobs.owner(work.intent.id) or JobId("")
+        text = records.reports(self._context, run)[-1].text
+        kept = plan_files.kept(
+            self._context,
+            RepoId(work.intent.repo),
+            work.data["task"],
+            text,
+            replaces=work.data["replaces"],
+        )
+        work.keep(plan=kept.path, ending=msgspec.to_builtins(kept.ending))
+
     def _end(self, work: RunningIntent) -> None:
-        """Ends the agent of a task that is not on the board any more, its work into the trash."""
+        """Ends the agent of a task that is not on the board any more, its work into the trash.
+
+        Who only planned has nothing to be kept for.
+        """
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         find = partial(rows.agent, uid=Uid(work.data["uid"]))
         agent = self._context.store.read(find)
-        if agent is None or agent.ended_at is not None or not self._is_gone(work, repo):
+        if agent is None or agent.ended_at is not None:
+            return
+        if _is_work(work.data) and not self._is_gone(work, repo):
             return
 
         def begin() -> IntentDraft:
@@ -166,9 +188,13 @@ class RunEndings:
     def _tell(self, work: RunningIntent) -> None:
         data, repo = work.data, RepoId(work.intent.repo)
         ending, run = data["ending"], jobs.owner(work.intent.id) or JobId("")
-        over = RunEnded(
-            task=data["task"], run=run, change=data["change"], marked=data["marked"], **ending
-        )
+        known = {"task": data["task"], "run": run, "outcome": ending["outcome"]}
+        over: RunEnded | PlanEnded
+        if _is_work(data):
+            known |= {"change": data["change"], "commit": ending["commit"]}
+            over = RunEnded(marked=data["marked"], why=ending["why"], **known)
+        else:
+            over = PlanEnded(path=data.get("plan", ""), why=ending["why"], **known)
 
         def tell(writing: Writing) -> None:
             from_windlass.withdraw_of_run(writing, Uid(data["uid"]), run)
@@ -187,11 +213,25 @@ def _standing(work: RunningIntent) -> dict[str, Any]:
 
 
 def _is_given_up(data: Mapping[str, Any]) -> bool:
-    return bool(data["ending"]["outcome"] != "landed")
+    return bool(data["ending"]["outcome"] != "landed") and _is_work(data)
 
 
-def _is_dropped(data: Mapping[str, Any]) -> bool:
-    return bool(data["ending"]["outcome"] == "dropped")
+def _is_planned(data: Mapping[str, Any]) -> bool:
+    return bool(data["ending"]["outcome"] == "planned")
+
+
+def _is_not_kept(data: Mapping[str, Any]) -> bool:
+    return bool(data["ending"]["outcome"] == "dropped") or not _is_work(data)
+
+
+def _is_work(data: Mapping[str, Any]) -> bool:
+    """Whether a run is to do its task, and not only to plan it."""
+    return not data.get("only_plans")
+
+
+def _finished(work: RunningIntent) -> dict[str, Any]:
+    names = ("task", "ending", "change")
+    return {**{name: work.data[name] for name in names}, "plan": work.data.get("plan", "")}
 
 
 def _own_change(
@@ -204,9 +244,10 @@ def _own_change(
     return found if found is not None and found.task == data["task"] else None
 
 
-def _tell_end(writing: Writing, *, repo: RepoId, over: RunEnded) -> None:
+def _tell_end(writing: Writing, *, repo: RepoId, over: RunEnded | PlanEnded) -> None:
     """The person is told of what failed; what landed and what they dropped they know."""
     writing.emit(over, repo=repo, subject=f"task:{over.task}")
     if over.outcome == "failed":
-        text = f"{over.task} failed: {printable_line(over.why)} (wl why {over.task})"
+        what = "failed" if isinstance(over, RunEnded) else "was not planned"
+        text = f"{over.task} {what}: {printable_line(over.why)} (wl why {over.task})"
         notices.post(writing, repo, "windlass", "waiting", text, by_hand=True)

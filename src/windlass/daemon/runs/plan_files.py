@@ -8,14 +8,40 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
+from windlass.core.runs.run_state import Ending
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.mail import notices
 from windlass.project import folder, plans
 from windlass.store.store import Writing
+
+
+class Kept(NamedTuple):
+    """Where the plan of a task lies, and how its planning ends by that."""
+
+    path: str
+    ending: Ending
+
+
+def kept(context: Context, repo: RepoId, task: str, text: str, *, replaces: bool) -> Kept:
+    """Keeps a plan that was asked for, and says so; nobody's own is lost. Twice is once."""
+    if not text.strip():
+        return Kept("", Ending(outcome="failed", why="its agent gave no plan"))
+    windlass = str(Path(repos.by_id(context, repo).root) / folder.NAME)
+    try:
+        path = plans.put(windlass, task, text, replaces=replaces)
+    except (WindlassError, OSError) as error:
+        why = error.message if isinstance(error, WindlassError) else str(error)
+        said = f"its plan could not be kept: {why}; wl show {task} --json has it"
+        return Kept("", Ending(outcome="failed", why=said))
+    why = ""
+    if path != folder.plan(windlass, task):
+        why = "a plan was there by then, and stays: this one lies beside it"
+    return Kept(path, Ending(outcome="planned", why=why))
 
 
 def keep(context: Context, repo: RepoId, task: str, text: str) -> None:

@@ -18,6 +18,7 @@ from windlass.core.pipeline import engine
 from windlass.core.pipeline.steps import Inline, Pipeline
 from windlass.core.printable import printable_line
 from windlass.core.roles import USUAL
+from windlass.core.runs import planning
 from windlass.core.runs.schedule import ScheduleState
 from windlass.daemon.gate import gates
 from windlass.daemon.gate.gates import Gate
@@ -76,12 +77,32 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
     return Ready(gate, board, only, pays or "")
 
 
-def sound_board(repo: Repo) -> BoardFile:
-    """The board of a repository, where nothing is wrong with it."""
+def require_planning(context: Context, repo: Repo, state: ScheduleState, config: Config) -> str:
+    """Refuses where no task could be planned, with everything that is in the way; says what pays.
+
+    Nothing is proven and nothing lands by that, so neither a gate nor a sound board is asked for.
+    """
+    problems: list[WindlassError] = []
+    _tried(problems, partial(budgets.refuse_spent, context, repo.id))
+    _tried(problems, context.sessions.terminal.require_version)
+    pays = _tried(problems, partial(_require_driver, context, repo, state, config))
+    _tried(problems, partial(_require_roles, repo, config, planning.alone()))
+    if problems:
+        raise _together(problems, "nothing can be planned yet", "wl plan TASK --agent")
+    return pays or ""
+
+
+def board_file(repo: Repo) -> BoardFile:
+    """The board of a repository, as it is."""
     path = markers.board_of(repo)
     if not os.path.lexists(path):
         raise NotFound(f"there is no board {path}", "`wl board add` makes one, with its first task")
-    file = boards.read(path)
+    return boards.read(path)
+
+
+def sound_board(repo: Repo) -> BoardFile:
+    """The board of a repository, where nothing is wrong with it."""
+    file = board_file(repo)
     errors = file.board.errors
     if errors:
         more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
@@ -181,10 +202,14 @@ def _require_steps(pipeline: Pipeline, state: ScheduleState) -> None:
         )
 
 
-def _together(problems: list[WindlassError]) -> WindlassError:
+def _together(
+    problems: list[WindlassError],
+    what: str = "the board cannot be worked off yet",
+    then: str = "wl run",
+) -> WindlassError:
     if len(problems) == 1:
         return problems[0]
     lines = [f"  {error.message}" + f"; {error.hint}" * bool(error.hint) for error in problems]
     more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
     told = "\n".join([*lines[:_SHOWN], *more])
-    return ConfigError(f"the board cannot be worked off yet:\n{told}", "mend these, then: wl run")
+    return ConfigError(f"{what}:\n{told}", f"mend these, then: {then}")

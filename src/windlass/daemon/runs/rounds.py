@@ -5,7 +5,7 @@ What takes git or files is found out before the transaction; in that, only who i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -45,6 +45,8 @@ from windlass.store import jobs as job_rows
 from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
+_PLANNED = "it is being planned (wl plan)"
+"""Why a task is put off that has a planner."""
 _OURS = ("=", "P")
 """Markers that runs give, and that no task keeps whose run is over."""
 
@@ -75,12 +77,13 @@ class Rounds:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         known = {key: work.data[key] for key in ScheduleState.__struct_fields__ if key in work.data}
         state = convert(known, ScheduleState)
-        at_work = self._context.store.read(partial(open_runs, repo=repo.id))
+        runs = self._context.store.read(partial(run_jobs, repo=repo.id))
+        at_work, planned = working(runs), being_planned(runs)
         try:
             file = preflight.sound_board(repo)
             if self._mark_again(repo, file):
                 file = preflight.sound_board(repo)
-            decided = self._decided(repo, state, file, at_work)
+            decided = self._decided(repo, state, file, at_work, planned=planned)
         except WindlassError as error:
             nothing = {
                 "postponed": {},
@@ -114,9 +117,18 @@ class Rounds:
         return again
 
     def _decided(
-        self, repo: Repo, state: ScheduleState, file: BoardFile, at_work: Sequence[RunState]
+        self,
+        repo: Repo,
+        state: ScheduleState,
+        file: BoardFile,
+        at_work: Sequence[RunState],
+        *,
+        planned: Collection[str],
     ) -> Round:
-        """Chooses until everybody who is chosen can begin: who cannot takes nobody's place."""
+        """Chooses until everybody who is chosen can begin: who cannot takes nobody's place.
+
+        Who is being planned takes none either, and waits for the plan.
+        """
         problems: dict[str, str] = {}
         known: dict[str, RunState] = {}
         config = settings.usable(self._context.folders.home, repo.root).config
@@ -124,6 +136,10 @@ class Rounds:
         most = gate.config.landing.max_attempts if gate is not None else 1
         since = {name: each.since for name, each in state.postponed.items()}
         conflicts = Conflicts(self._context, repo, file.board, at_work, since)
+
+        def collides(name: str, beside: Sequence[str]) -> str:
+            return _PLANNED if run.subject(name) in planned else conflicts.why(name, beside)
+
         paused = "it is paused" if state.paused else ""
         held = paused or holds.why(self._context, repo, state.driver, config)
         while True:
@@ -137,7 +153,7 @@ class Rounds:
                 workers=state.workers,
                 only=state.only,
                 held=held,
-                collides=conflicts.why,
+                collides=collides,
             )
             for name in chosen.start:
                 if name in known:
@@ -161,7 +177,9 @@ class Rounds:
         decided: Round,
     ) -> None:
         """Records the runs of whoever has none by now."""
-        taken = {run.subject(each.task.id) for each in open_runs(writing.connection, repo.id)}
+        runs = run_jobs(writing.connection, repo.id)
+        planned = being_planned(runs)
+        taken = {job.subject for job in runs}
         for begun in decided.runs:
             about = run.subject(begun.task.id)
             if about in taken:
@@ -186,7 +204,7 @@ class Rounds:
         _tell(writing, repo, state, chosen)
         work.keep_in(
             writing,
-            running=len(taken) - held,
+            running=len(taken - planned) - held,
             waiting=len(chosen.waiting),
             waits=chosen.waits,
             blocked=list(chosen.blocked),
@@ -200,8 +218,19 @@ class Rounds:
 
 
 def open_runs(connection: sa.Connection, repo: RepoId) -> list[RunState]:
-    """Where the runs stand that are not over."""
-    return [convert(job.state, RunState) for job in run_jobs(connection, repo)]
+    """Where the runs stand that are not over, without those that only plan."""
+    return working(run_jobs(connection, repo))
+
+
+def working(jobs: Iterable[Job]) -> list[RunState]:
+    """Where those of these runs stand that do their tasks."""
+    states = (convert(job.state, RunState) for job in jobs)
+    return [state for state in states if not state.only_plans]
+
+
+def being_planned(jobs: Iterable[Job]) -> set[str]:
+    """What those of these runs are about that only plan."""
+    return {job.subject for job in jobs if convert(job.state, RunState).only_plans}
 
 
 def run_jobs(connection: sa.Connection, repo: RepoId) -> list[Job]:
@@ -222,7 +251,9 @@ def _tell(writing: Writing, repo: Repo, state: ScheduleState, chosen: Admission)
 
 
 def _marker(job: Job) -> str:
-    """What the task of a run is to be marked, once that is over."""
+    """What the task of a run is to be marked, once that is over; nothing by one that planned."""
+    if convert(job.state, RunState).only_plans:
+        return ""
     if job.status == "set aside":
         return markers.OF["failed"]
     if job.status != "done" or job.result is None:

@@ -14,6 +14,7 @@ from windlass.daemon.landing.judgements import Judgements
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.daemon.runs.endings import RunEndings
+from windlass.daemon.runs.plannings import Plannings
 from windlass.daemon.runs.rounds import Rounds
 from windlass.daemon.runs.schedules import Schedules
 from windlass.daemon.runs.session_ends import SessionEnds
@@ -40,6 +41,7 @@ class Runs:
         wake: Wake,
     ) -> None:
         self.schedules = Schedules(context, jobs)
+        self.plannings = Plannings(context, jobs)
         self._rounds = Rounds(context, jobs)
         self.tasks = Tasks(context, jobs, judgements)
         self._steps = RunSteps(context, intents, spawns, life, fetcher, wake=wake)
@@ -52,6 +54,7 @@ class Runs:
             *self.schedules.operations(),
             self._rounds.operation(),
             *self.tasks.operations(),
+            *self.plannings.operations(),
             *self._steps.operations(),
             *self._session_ends.operations(),
             *self._endings.operations(),

@@ -136,7 +136,8 @@ class SessionEnds:
                 report=last_words.report(data["said"]),
                 result={**told, "seconds": seconds, "role": data["role"]},
             )
-        if data["role"] == planning.ROLE and data["result"] == PASS:
+        plans = data["role"] == planning.ROLE and not data.get("only_plans")
+        if plans and data["result"] == PASS:
             plan_files.keep(self._context, repo, data["task"], last_words.report(data["said"]))
         ended = StepEnded(task=data["task"], run=run, seconds=seconds, **told)
         work.with_next_record(lambda w: w.emit(ended, repo=repo, agent=Uid(data["uid"])))

@@ -19,7 +19,7 @@ from windlass.api.wire.agents import SpawnRequest
 from windlass.core import jobs
 from windlass.core.crew import Agent
 from windlass.core.errors import ConfigError, Conflict
-from windlass.core.events import RunBegun, StepBegun
+from windlass.core.events import PlanBegun, RunBegun, StepBegun
 from windlass.core.ids import RepoId, Uid
 from windlass.core.jobs import JobId
 from windlass.core.landing.changes import ChangeId
@@ -128,12 +128,14 @@ class RunSteps:
     def _write_document(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         copy = convert(work.data["copy"], TaskCopy)
-        if marker := markers.changed(repo, copy.id):
+        only_plans = work.data.get("only_plans", False)
+        if not only_plans and (marker := markers.changed(repo, copy.id)):
             work.keep(dropped=f"somebody marked it [{marker}] before it had begun")
             return
         plan = _plan(repo, copy.id)
         records.keep_document(self._context, run_of(work), task_copy.document(copy, plan))
-        markers.put(self._context, repo, copy.id, "=")
+        if not only_plans:
+            markers.put(self._context, repo, copy.id, "=")
 
     def _make_agent(self, work: RunningIntent) -> None:
         run, task = run_of(work), work.data["task"]
@@ -150,7 +152,9 @@ class RunSteps:
         begin = partial(self._spawns.begin, Caller(None), request, ForRun(run, task))
         made = self._intents.perform("spawn", f"{work.intent.id}:spawn", begin)
         work.keep(made=made["uid"])
-        begun = RunBegun(task=task, run=run, agent=made["id"])
+        begun: PlanBegun | RunBegun = RunBegun(task=task, run=run, agent=made["id"])
+        if work.data.get("only_plans"):
+            begun = PlanBegun(task=task, run=run, agent=made["id"])
         work.with_next_record(lambda w: w.emit(begun, repo=repo.id, agent=Uid(made["uid"])))
 
     def _stop_last(self, work: RunningIntent) -> None:

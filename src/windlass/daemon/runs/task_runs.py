@@ -77,6 +77,7 @@ def _task_run(job: Job, known: _Known) -> TaskRunView:
         "task": state.task.id,
         "title": state.task.title,
         "run": job.id,
+        "only_plans": state.only_plans,
         "state": str(over.get("outcome", "failed")) if is_over else doing,
         "is_over": is_over,
         "why": str(over.get("why", "") or error) if is_over else rests,

@@ -24,7 +24,14 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing.judgements import Judgements
-from windlass.daemon.runs import change_holds, markers, records, task_runs, views
+from windlass.daemon.runs import (
+    change_holds,
+    markers,
+    plannings,
+    records,
+    task_runs,
+    views,
+)
 from windlass.project import boards
 from windlass.store import jobs as job_rows
 from windlass.store.rows import Repo
@@ -79,7 +86,8 @@ class Tasks:
             job = job_rows.about(writing.connection, repo=repo.id, kind="run", subject=about)
             if job is not None:
                 self._jobs.cancel(writing, job, why)
-            return {"task": name, "marks": job is None}
+            marks = job is None or convert(job.state, RunState).only_plans
+            return {"task": name, "marks": marks}
 
         return IntentDraft(repo.id, None, prepare)
 
@@ -96,6 +104,8 @@ class Tasks:
             return IntentDraft(repo.id, None, go_on)
         shown = self._shown(repo, name)
         if shown["run"] is not None and not shown["run"]["is_over"]:
+            if plannings.of_task(self._context, repo, name) is not None:
+                raise Conflict(f"{name} is being planned", f"see how far: wl plan {name} --agent")
             raise Conflict(f"{name} is at work already", f"see how far: wl show {name}")
         if shown["marker"] is None:
             raise NotFound(f"{name} is not on the board any more", "`wl board add` writes tasks")

@@ -28,6 +28,7 @@ from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
 from windlass.core.landing.changes import ChangeId
 from windlass.core.runs import run, schedule
+from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.kernel import lookup, waits
@@ -100,7 +101,8 @@ def _shown(connection: sa.Connection, *, repo: RepoId, after: int | None, now: f
     found: dict[str, Job] = {}
     for each in rows.listed(connection, repo=repo):
         is_meant = each.status == "open" or each.updated_at >= job.created_at
-        if each.kind == run.KIND.name and is_meant:
+        is_run = each.kind == run.KIND.name
+        if is_run and is_meant and not convert(each.state, RunState).only_plans:
             found[each.subject] = each
     return {
         "job": job.id,
