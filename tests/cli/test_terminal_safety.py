@@ -75,6 +75,7 @@ LINES: dict[str, list[list[str]]] = {
     "path": [["a"]],
     "pause": [["a"]],
     "pipeline": [["validate", "FILE"], ["show", "FILE"]],
+    "plan": [["T", "--agent"], ["T", "--agent", "--no-wait"], ["T", "--stop"]],
     "queue": [[], ["--all"]],
     "questions": [[]],
     "reassign": [["a", "b"]],
@@ -109,7 +110,6 @@ OTHERS = {
     "help": "prints texts of ours",
     "import": "test_import.py",
     "model": "is asked by the person's own sessions",
-    "plan": "prints the names of tasks and files, which are checked before",
     "uninstall": "prints names through `printable_line`, and deletes: not to be run in here",
     "version": "prints a number",
 }
@@ -118,8 +118,8 @@ WORDS = frozenset(
     ("event", "evidence", "goal", "hook", "model", "reason", "stuck", "subject", "text", "tool")
 )
 """Fields that have words of an agent, which may have any number of lines."""
-WHOLE = ("diff", "info", "look", "message")
-"""Commands that show such words as a whole, of the one agent that is asked about."""
+WHOLE = ("diff", "info", "look", "message", "plan")
+"""Commands that show such words as a whole, of the one agent or task that is asked about."""
 _OURS = re.compile(r"\x1b\[(?:0|1|2|3[1-6])m|\r(?:\x1b\[[0-9]+A)?\x1b\[J")
 _COLOUR = re.compile(r"\x1b\[[0-9;:]*m")
 _ACTING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
@@ -195,6 +195,8 @@ def answer(verb: str, *, attack: Attack = everywhere, **request: Any) -> Any:
             reply += [{**reply[0], "kind": attack("event"), "data": data("x.y", attack)}]
         case "why" if "home" in request or "history" not in request:
             reply |= {"state": "complete"}
+        case "plan.wait":
+            reply["run"] |= {"state": "planned"}
         case "trash.show":
             reply["contents"] = CONTENTS
         case "inbox" | "receipts":
@@ -288,7 +290,9 @@ def test_no_agent_adds_a_line_of_its_own_to_what_is_listed(
     assert [line for line in text.split("\n") if line.startswith(FORGED)] == []
 
 
-@pytest.mark.parametrize("name", ["status", "diff", "log", "list", "info", "message", "why"])
+@pytest.mark.parametrize(
+    "name", ["status", "diff", "log", "list", "info", "message", "plan", "why"]
+)
 def test_what_an_agent_wrote_is_shown_all_the_same(screen: Screen, name: str) -> None:
     screen.run(name, *LINES[name][0])
     assert f"{MARK}\\x1b]52;c;" in screen.text()

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.chaos.test_killed_between_effects import arm
+from tests.redteam.terminal import terminal, told
 from tests.support.ground import Ground, until
 
 pytestmark = pytest.mark.slow
@@ -72,6 +73,20 @@ def test_an_agent_writes_the_plan_and_only_where_it_lies_is_printed(ground: Grou
     ground.wl("plan", "API-1", "--stop").failed(1)
 
 
+def test_a_terminal_sees_how_it_goes_and_what_the_plan_says(ground: Ground) -> None:
+    """Also of a session that can be joined, which is ended with its agent."""
+    boarded(ground, PLANNED)
+    ground.wl("list").ok()
+    with terminal(ground, *planning("--live")) as person:
+        shown = told(person).decode()
+    assert "API-1 is being planned: " in shown
+    assert TEXT in shown
+    assert shown.rstrip().endswith("API-1.md")
+    assert ground.agents() == []
+    begun = [event["data"] for event in ground.events() if event["kind"] == "session.started"]
+    assert [session["mode"] for session in begun] == ["live"]
+
+
 def test_an_agent_that_gives_no_plan_is_said(ground: Ground) -> None:
     folder = boarded(ground, REFUSED)
     done = ground.wl(*planning()).failed(10)
@@ -115,9 +130,9 @@ def test_who_interrupts_leaves_it_going_and_learns_how_to_follow_and_end_it(
     asking = ground.start(*planning())
     until(lambda: "step.begun" in [event["kind"] for event in ground.events()])
     asking.send_signal(signal.SIGINT)
-    _, told = asking.communicate(timeout=30)
+    _, said = asking.communicate(timeout=30)
     assert asking.returncode == 130
-    assert "`wl plan API-1 --agent` follows it, and `wl plan API-1 --stop` ends it" in told
+    assert "`wl plan API-1 --agent` follows it, and `wl plan API-1 --stop` ends it" in said
     begun = ground.wl(*planning("--no-wait", "--json")).ok().json()
     assert begun["joined"]
     go.touch()

@@ -173,3 +173,32 @@ def test_nothing_moves_while_the_main_checkout_is_away(
             move(repo, chosen)
     assert git(git_dir, "symbolic-ref", "HEAD") == "refs/heads/main"
     assert git(git_dir, "rev-parse", "main") == chosen.old
+
+
+@pytest.mark.parametrize("name", ["HEAD.lock", "refs/heads/main.lock"])
+def test_a_git_that_is_moving_the_branch_is_waited_for(
+    repo: Repository, ws: Path, name: str
+) -> None:
+    """A person's hook for such moves holds these locks for as long as it runs."""
+    work(ws, "new.txt")
+    chosen = plan(repo)
+    lock = Path(repo.git_dir, name)
+    lock.touch()
+    with pytest.raises(CheckoutBusy, match=f"another git is moving refs/heads/main: .*{name}"):
+        merges.apply(repo, chosen)
+    assert git(repo.root, "rev-parse", "main") == chosen.old
+    assert git(repo.root, "status", "--porcelain") == ""
+    lock.unlink()
+    assert merges.apply(repo, chosen) == []
+    assert git(repo.root, "rev-parse", "main") == chosen.new
+
+
+def test_a_broken_branch_of_somebody_else_holds_up_nothing(repo: Repository, ws: Path) -> None:
+    """A full disk or a `gc` at the wrong moment leaves a branch whose commit is not there."""
+    work(ws, "new.txt")
+    Path(repo.git_dir, "refs", "heads", "broken").write_text(f"{'1' * 40}\n")
+    chosen = plan(repo)
+    assert merges.rehearse(repo, chosen) == []
+    assert merges.apply(repo, chosen) == []
+    assert git(repo.root, "rev-parse", "main") == chosen.new
+    assert git(repo.root, "status", "--porcelain") == ""

@@ -6,7 +6,7 @@ import pytest
 from tests.git.conftest import git
 
 from windlass.core.errors import Conflict, GitError
-from windlass.git import repository, workspace_state
+from windlass.git import mainline, repository, workspace_state
 from windlass.git.repository import Repository
 
 
@@ -175,3 +175,19 @@ def test_work_on_a_repository_that_was_moved_away_leaves_nothing_in_its_old_plac
     with pytest.raises(GitError, match="is gone"), workspace_state.locked(repo, "apply"):
         pass
     assert not Path(repo.root).exists()
+
+
+@pytest.mark.parametrize(
+    "who",
+    ["", "P <p@example.invalid> 99999999999999999999 +9999", "P <p@example.invalid> -5 +0000"],
+)
+def test_a_commit_that_says_no_time_is_a_commit(repo: Repository, who: str) -> None:
+    tip = git(repo.root, "rev-parse", "main")
+    lines = [f"tree {git(repo.root, 'rev-parse', 'main^{tree}')}", f"parent {tip}"]
+    lines += [f"{role} {who}" for role in ("author", "committer") if who]
+    written = "\n".join([*lines, "", "odd\n"])
+    words = ("hash-object", "-w", "-t", "commit", "--stdin", "--literally")
+    odd = git(repo.root, *words, stdin=written.encode())
+    (listed,) = repository.commits_between(repo, tip, odd)
+    assert (listed.oid, listed.subject, listed.time) == (odd, "odd", 0)
+    assert mainline.moves(repo, odd, limit=1)[0].time == 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from windlass.core.printable import printable_line
 from windlass.git import gitfiles, workspace_state
 from windlass.git.index_lock import CheckoutBusy
+from windlass.git.repository import stands_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,9 +42,10 @@ def refuse(repo: Repository, branch: str) -> None:
     places = {repo.git_dir: repo.root}
     for admin, place in workspace_state.admins(repo).items():
         places[workspace_state.canonical(admin)] = place
+    meant = stands_for(repo, branch)
     for git_dir, place in places.items():
         for ref, use in _uses(git_dir):
-            if ref.removeprefix("refs/heads/") == branch:
+            if ref and stands_for(repo, ref.removeprefix("refs/heads/")) == meant:
                 raise CheckoutBusy(
                     f"{printable_line(branch)} is being {use.doing} in {printable_line(place)}",
                     f"it waits for the end of that: {use.end}",

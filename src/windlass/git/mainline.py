@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from windlass.git import commit_times
 from windlass.git.repository import is_ancestor
 
 if TYPE_CHECKING:
@@ -82,6 +83,6 @@ def _moved(record: bytes) -> Moved:
         commit=commit.decode(),
         tree=tree.decode(),
         parents=tuple(parents.decode().split()),
-        time=int(time),
+        time=commit_times.read(time),
         subject=subject.decode(errors="backslashreplace"),
     )

@@ -26,10 +26,13 @@ from windlass.git import (
 )
 from windlass.git.bounds import LONG
 from windlass.git.environment import ReadBox
+from windlass.git.index_lock import CheckoutBusy
 from windlass.git.repository import (
     NOBODY,
+    RefHeld,
     Repository,
     ahead_behind,
+    branch_at,
     checkouts,
     head_commit,
     is_ancestor,
@@ -39,6 +42,7 @@ from windlass.git.repository import (
     read_ref,
     require,
     set_ref,
+    stands_for,
 )
 from windlass.git.runner import failed, run
 
@@ -216,13 +220,18 @@ def refuse_dirty(
     What a merge that failed left half moved there is put right first: it is nobody's change.
     That is done in `box`, and looked at through `read`, where the checkout is a clone.
     """
-    with workspace_state.locked_branch(repo, _branch_at(repo, checkout_path)) as lock:
+    with _locked(repo, _branch_at(repo, checkout_path)) as lock:
         _settle(repo, checkout_path, lock=lock, box=box)
     if names := checkout.dirty(repo, checkout_path, read=read):
         raise Conflict(
             f"{printable_line(checkout_path)} has uncommitted changes in {few(names)}",
             "commit or stash them first",
         )
+
+
+def _locked(repo: Repository, branch: str) -> contextlib.AbstractContextManager[int]:
+    """Holds the lock of whoever moves a branch, by whichever of its names."""
+    return workspace_state.locked_branch(repo, stands_for(repo, branch))
 
 
 def _branch_at(repo: Repository, place: str) -> str:
@@ -235,7 +244,7 @@ def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> l
 
     Returns the checkouts that would be left behind, where the plan does that.
     """
-    with workspace_state.locked_branch(repo, plan.target_branch) as lock:
+    with _locked(repo, plan.target_branch) as lock:
         branch_uses.refuse(repo, plan.target_branch)
         behind = away(repo, plan)
         for place in _places(repo, plan):
@@ -247,7 +256,7 @@ def rehearse(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> l
 
 def settle(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> None:
     """Puts the target's checkout right where `apply` died in it: it shows what the branch has."""
-    with workspace_state.locked_branch(repo, plan.target_branch) as lock:
+    with _locked(repo, plan.target_branch) as lock:
         for place in _places(repo, plan):
             _settle(repo, place, lock=lock, box=box)
 
@@ -267,7 +276,7 @@ def apply(repo: Repository, plan: MergePlan, *, box: Sequence[str] = ()) -> list
 
 def _apply(repo: Repository, plan: MergePlan, *, box: Sequence[str]) -> list[str]:
     with (
-        workspace_state.locked_branch(repo, plan.target_branch) as lock,
+        _locked(repo, plan.target_branch) as lock,
         contextlib.ExitStack() as held,
     ):
         now = read_ref(repo, plan.target_ref)
@@ -311,7 +320,8 @@ def _move(
     back = contextlib.ExitStack()
     try:
         for place in behind:
-            back.callback(checkout.attach, repo, place, branch=plan.target_branch)
+            branch = branch_at(repo, place) or plan.target_branch
+            back.callback(checkout.attach, repo, place, branch=branch)
             checkout.detach(repo, place, at=plan.old)
         for place, follower in followers.items():
             if place not in behind:
@@ -320,6 +330,9 @@ def _move(
         _require_places(repo, plan, [place for place in followers if place not in behind])
         branch_uses.refuse(repo, plan.target_branch)
         set_ref(repo, plan.target_ref, plan.new, old=plan.old)
+    except RefHeld as error:
+        back.close()
+        raise CheckoutBusy(error.message, error.hint) from error
     except (Conflict, GitError, OSError):
         back.close()
         raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, names, registered, workspace_state
+from windlass.git import commit_times, gitfiles, names, registered, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.environment import Dirs
 from windlass.git.person_git import user_settings
@@ -29,17 +30,27 @@ if TYPE_CHECKING:
 
 
 _LINK = b"ref: "
+_HELD = re.compile(rb"Unable to create '(.+\.lock)': File exists")
+"""How git says that another one has the lock of a ref, or of HEAD."""
 _ON_BRANCH = b"ref: refs/heads/"
 _REFTABLES = ".invalid"
 """The branch in the file HEAD where refs are not files."""
 # With NULs: the parts of a name that an agent made must not be taken for more commands.
 _UPDATE = ("update-ref", "-z", "--stdin")
+# A name that stands for a branch is deleted, not that branch.
+_ITSELF = "--no-deref"
 _WINDLASS = "refs/windlass/"
+_MOST_NAMES = 5
+"""How many names stand for one another before git gives up."""
 _HOLDERS = (
     *("refs/heads/", "refs/remotes/", f"{_WINDLASS}upstream/"),
     *(f"{_WINDLASS}{kept}/" for kept in ("base", "changes", "restored", "trash")),
 )
 """Where a commit is held by somebody who may bring it back."""
+
+
+class RefHeld(GitError):
+    """Another git has the lock of a ref: it is moving that, or HEAD with it."""
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -184,14 +195,6 @@ def resolve(repo: Repository, rev: str) -> str | None:
     return _line(said) if said.code == 0 else None
 
 
-def submodules(repo: Repository, commit: str) -> list[str]:
-    """Names the folders of a commit that are submodules, as far as its .gitmodules says so."""
-    asked = ("config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
-    said = repo.git(*asked, ok=(0, 1, 128))
-    fields = (field.partition(b"\n")[2] for field in said.out.split(b"\0"))
-    return sorted(os.fsdecode(field) for field in fields if field)
-
-
 def require(repo: Repository, rev: str) -> str:
     """Resolves `rev` or says that it names no commit."""
     oid = resolve(repo, rev)
@@ -262,23 +265,45 @@ def checkouts(repo: Repository) -> dict[str, str]:
     places: dict[str, str] = {}
     for branch, place in _attached(repo):
         places.setdefault(branch, place)
+        places.setdefault(stands_for(repo, branch), place)
     return {**registered.clones(repo), **places}
 
 
 def places(repo: Repository, branch: str) -> list[str]:
-    """Says where a branch is checked out: git lets several worktrees have the same one."""
+    """Says where a branch is checked out: git lets several worktrees have the same one.
+
+    Also by another name of it: a commit made there is made on the same branch.
+    """
     clone = registered.clones(repo).get(branch)
-    attached = [place for found, place in _attached(repo) if found == branch]
+    meant = stands_for(repo, branch)
+    attached = [place for found, place in _attached(repo) if stands_for(repo, found) == meant]
     return attached or ([] if clone is None else [clone])
+
+
+def stands_for(repo: Repository, branch: str) -> str:
+    """The branch that moves when this one does: itself, but for a name that stands for another.
+
+    `git symbolic-ref refs/heads/master refs/heads/main` makes such a name.
+    """
+    for _ in range(_MOST_NAMES):
+        ref = f"refs/heads/{branch}"
+        meant = (symbolic_ref(repo, ref) if names.is_ref(os.fsencode(ref)) else None) or ""
+        if not meant.startswith("refs/heads/"):
+            break
+        branch = meant.removeprefix("refs/heads/")
+    return branch
+
+
+def branch_at(repo: Repository, place: str) -> str | None:
+    """The branch that a checkout is on, as its HEAD has it; None where that is on none."""
+    return next((branch for branch, at in _attached(repo) if at == place), None)
 
 
 def places_at(repo: Repository, commit: str) -> list[str]:
     """Says where a branch is checked out that is at a commit; clones are not looked for."""
-    pointing = repo.git(
-        "for-each-ref", f"--points-at={commit}", "--format=%(refname)", "refs/heads/"
-    )
-    there = {os.fsdecode(name).removeprefix("refs/heads/") for name in pointing.out.splitlines()}
-    return [place for branch, place in _attached(repo) if branch in there]
+    # Not `--points-at`, which reads what every branch names, and fails where one of them is broken.
+    there = {ref for ref, oid in refs_under(repo, "refs/heads/").items() if oid == commit}
+    return [place for branch, place in _attached(repo) if f"refs/heads/{branch}" in there]
 
 
 def head_commit(repo: Repository, place: str) -> str | None:
@@ -355,7 +380,7 @@ def commits_between(repo: Repository, base: str, tip: str, *, limit: int = 100) 
     for record in filter(None, said.out.split(b"\0")):
         oid, time, subject = record.split(b"\x1f", 2)
         text = subject.decode(errors="backslashreplace")
-        commits.append(Commit(oid=oid.decode(), subject=text, time=int(time)))
+        commits.append(Commit(oid=oid.decode(), subject=text, time=commit_times.read(time)))
     return commits
 
 
@@ -381,6 +406,11 @@ def set_ref(repo: Repository, ref: str, new: str, *, old: str | None = None) -> 
     words = os.fsencode(f"update {ref}\0{new}\0{old or ''}\0")
     said = repo.git(*_UPDATE, stdin=words, ok=(0, 1, 128))
     if said.code != 0:
+        if (held := _HELD.search(said.err)) is not None:
+            raise RefHeld(
+                f"another git is moving {ref}: {printable_line(os.fsdecode(held[1]))} exists",
+                "wait for it to end; if none is running, delete that file",
+            )
         _refuse(repo, ref, old=old, said=said)
 
 
@@ -440,7 +470,7 @@ def delete_ref(repo: Repository, ref: str, *, old: str | None = None) -> None:
     now = read_ref(repo, ref)
     if now is None:
         return
-    said = repo.git("update-ref", "-d", ref, old or now, ok=(0, 1, 128))
+    said = repo.git("update-ref", _ITSELF, "-d", ref, old or now, ok=(0, 1, 128))
     if said.code != 0 and read_ref(repo, ref) is not None:
         _refuse(repo, ref, old=old, said=said)
 
@@ -451,7 +481,7 @@ def delete_refs(repo: Repository, *refs: str) -> None:
         _require_ref(ref)
     now = read_refs(repo, *refs)
     words = b"".join(os.fsencode(f"delete {ref}\0{oid}\0") for ref, oid in now.items())
-    if now and repo.git(*_UPDATE, stdin=words, ok=(0, 1, 128)).code != 0:
+    if now and repo.git(*_UPDATE, _ITSELF, stdin=words, ok=(0, 1, 128)).code != 0:
         # One by one, in their order: it says which of them git would not delete, and why.
         for ref in refs:
             delete_ref(repo, ref)

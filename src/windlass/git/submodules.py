@@ -46,6 +46,14 @@ class Filled(NamedTuple):
     empty: dict[str, str]
 
 
+def folders(repo: Repository, commit: str) -> list[str]:
+    """Names the folders of a commit that are submodules, as far as its .gitmodules says so."""
+    asked = ("config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
+    said = repo.git(*asked, ok=(0, 1, 128))
+    fields = (field.partition(b"\n")[2] for field in said.out.split(b"\0"))
+    return sorted(os.fsdecode(field) for field in fields if field)
+
+
 def of_commit(repo: Repository, commit: str) -> list[Submodule]:
     """Lists the submodules of a commit, as its .gitmodules calls them and its tree has them."""
     asked = ("config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")

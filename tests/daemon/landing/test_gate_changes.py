@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.daemon.gate.gate_ground import GATE
 from tests.daemon.landing.landing_ground import LandingGround
 
+from windlass.core.errors import ConfigError
 from windlass.store import verdicts
 
 CONFIG = ".windlass/config.toml"
@@ -78,6 +80,34 @@ def test_a_gate_that_is_none_once_it_is_merged_goes_back_by_itself(ground: Landi
     assert change["state"] == "rejected"
     assert change["why"].startswith("merged, its gate is none: ")
     assert ground.change(other)["state"] == "landed"
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied", "a folder"])
+def test_a_change_that_takes_the_gate_away_is_refused(ground: LandingGround, how: str) -> None:
+    """No check is no pass: it landed by none at all, and nobody else could after it."""
+    left: dict[str, dict[str, str | None]] = {
+        "deleted": {CONFIG: None},
+        "emptied": {CONFIG: "[landing]\nmax_attempts = 2\n"},
+        "a folder": {CONFIG: None, f"{CONFIG}/notes.txt": "no gate\n"},
+    }
+    ground.commit(left[how], branch="gone")
+    with pytest.raises(ConfigError, match="it would leave main without a gate"):
+        ground.submit("gone")
+
+
+def test_a_change_that_is_without_a_gate_once_it_is_merged_goes_back(ground: LandingGround) -> None:
+    """Its head has one: somebody else has taken the other half away since."""
+    room = "".join(f"# {number}\n" for number in range(20))
+    first = '[[gate.check]]\nname = "a"\nrun = "true"\ntests = "none"\n'
+    second = first.replace('"a"', '"b"')
+    ground.commit({CONFIG: first + room + second})
+    ground.commit({CONFIG: first + room}, branch="one")
+    ground.commit({CONFIG: room + second}, branch="other")
+    names = [ground.submit("one"), ground.submit("other")]
+    ground.settle()
+    changes = [ground.change(name) for name in names]
+    assert [change["state"] for change in changes] == ["landed", "rejected"]
+    assert "without a gate" in changes[1]["why"]
 
 
 def test_a_foreign_commit_that_widens_the_gate_holds_the_queue(ground: LandingGround) -> None:

@@ -96,7 +96,7 @@ def _by_agent(call: Call) -> int:
     }
     before = call.ask("runs")["at"]
     begun = call.ask("plan", **{name: said for name, said in wanted.items() if said is not None})
-    task = begun["task"]
+    task = printable_line(begun["task"])
     if begun["joined"]:
         call.remark(f"{task} is being planned already; this follows it")
     elif begun["pays"]:
@@ -105,11 +105,11 @@ def _by_agent(call: Call) -> int:
         call.data(begun)
         call.tell(f"begun; `wl plan {task} --agent` follows it, `wl plan {task} --stop` ends it")
         return 0
-    seen = plan_progress.follow(call, task, begun["run"], after=before)
+    seen = plan_progress.follow(call, begun["task"], begun["run"], after=before)
     run = seen["run"]
     call.data(
         {
-            "task": task,
+            "task": begun["task"],
             "path": seen["path"],
             "made": run["state"] == "planned",
             "outcome": run["state"],

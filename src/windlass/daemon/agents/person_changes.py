@@ -14,7 +14,7 @@ from windlass.core.errors import Conflict, UserError, WindlassError
 from windlass.core.printable import printable_line
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.lookup import Scope
-from windlass.git import checkout, repository, status
+from windlass.git import checkout, repository, status, submodules
 from windlass.store.rows import Repo
 
 _NAMED = 5
@@ -36,10 +36,10 @@ def lacking(scope: Scope, repo: Repo, request: SpawnRequest, base: str) -> dict[
     changes = _look(scope, repo, request)
     carried = request.get("with_changes", False)
     apart = request.get("worktree", True)
-    submodules = repository.submodules(repos.git(repo), base) if apart else []
+    nested = submodules.folders(repos.git(repo), base) if apart else []
     told = {
         "changes": _view(changes, carried=carried),
-        "submodules": [printable_line(name) for name in submodules],
+        "submodules": [printable_line(name) for name in nested],
     }
     if not carried:
         return told

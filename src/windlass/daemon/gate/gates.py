@@ -163,6 +163,12 @@ def unproven(gate: Gate) -> str:
     return f"unproven: {printable_line(why)}"
 
 
+def is_none(gate: Gate) -> bool:
+    """Whether nothing says when a tree is good, and nobody why that is not needed."""
+    waits = any(line.key in _CHECKS for line in gate.waiting)
+    return not gate.spec.checks and not waits and not unproven(gate)
+
+
 def lines(context: Context, repo: Repo, *, branch: str = "") -> tuple[str, ...]:
     """The commands of its checks, for whoever is to know what their work is gated by."""
     gate = find(context, repo, branch=branch)

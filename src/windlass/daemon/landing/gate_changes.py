@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from windlass.core.config_values import written
+from windlass.core.errors import ConfigError
 from windlass.core.gate.spec import GateSpec
 from windlass.core.printable import printable_line
 from windlass.core.project_config import Line
@@ -41,9 +42,20 @@ class GateChange(NamedTuple):
 
 
 def find(context: Context, gate: Gate, git: Repository, tree: str) -> GateChange | None:
-    """What a tree would make of the gate; None where that stays as it is."""
+    """What a tree would make of the gate; None where that stays as it is.
+
+    Refuses one that would leave the target without a gate: no check is no pass, and no other change
+    could land after it.
+    """
     held = gate_trees.read_file(git, tree, project_file.PROJECT_FILE, most=project_file.LARGEST)
     new = gates.read_held(context, gate.repo, gate.target, held)
+    if gates.is_none(new):
+        raise ConfigError(
+            f"it would leave {printable_line(gate.target.branch)} without a gate, and nothing could"
+            " land there any more",
+            "keep a check in it; where changes are to land without any:"
+            " wl config set landing.unproven WHY",
+        )
     before = {line.digest for line in gate.waiting}
     lines = tuple(line for line in new.waiting if line.digest not in before and not line.personal)
     lines = tuple(line for line in lines if not line.counts_in_boxes or not new.spec.box)
