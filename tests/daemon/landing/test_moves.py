@@ -227,6 +227,8 @@ def test_a_restart_leaves_alone_what_its_queue_is_trying(ground: LandingGround) 
     ground.submit("tried")
     while ground.states() != {"tried": "gating"}:
         step(ground)
+    ground.context.store.write(restarts.reset)
+    assert ground.states() == {"tried": "gating"}, "its queue has not heard of the try yet"
     while not tries(ground):
         step(ground)
     ground.context.store.write(restarts.reset)

@@ -33,6 +33,8 @@ def _is_tried(connection: sa.Connection, change: Change) -> bool:
     if job is None:
         return False
     state = shapes.convert(job.state, LandingState)
+    if state.busy == landing_job.TRY:
+        return True  # it may have been begun, and the queue has not heard of it yet
     groups = [tried.group for tried in state.tries]
     if state.pushed is not None:
         groups.append(state.pushed["tried"]["group"])
