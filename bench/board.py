@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from contextlib import closing
+from functools import partial
 from importlib import resources
 from pathlib import Path
 
@@ -18,10 +20,17 @@ from tests.support.ground import Ground
 from windlass.core.board import parser, priority
 from windlass.core.board.board import Board
 from windlass.core.board.tasks import PRIORITIES
+from windlass.core.ids import RepoId
+from windlass.core.landing.changes import Change, ChangeId
 from windlass.core.lifecycle import machine, spec
+from windlass.daemon.kernel.clock import SystemClock
+from windlass.daemon.landing import moves
+from windlass.store import changes
+from windlass.store.store import Store
 
 _PREFIXES = ("API", "WEB", "DB", "OPS", "DOC", "AUTH", "MAIL", "BOX")
 _EVENTS = 1_000
+_DURABLE_EVENTS = 50
 _NEXT = "board next"
 
 
@@ -41,7 +50,7 @@ def measure(ground: Ground) -> list[Row]:
     rows.append(
         Row(f"floor: quadratic {_NEXT}, 1000", timed(lambda: quadratic(board), runs=1), None)
     )
-    return [*rows, _event()]
+    return [*rows, _event(), _durable_event(ground)]
 
 
 def board_of(count: int) -> str:
@@ -116,3 +125,30 @@ def _event() -> Row:
 
     each = [whole / _EVENTS for whole in timed(events, runs=5)]
     return Row("one lifecycle event, core", each, 1)
+
+
+def _durable_event(ground: Ground) -> Row:
+    """A change that enters a queue and leaves it: each a commit, with what the queue hears."""
+    change = Change(
+        repo=RepoId("0" * 8),
+        id=ChangeId(""),
+        target="main",
+        branch="a branch",
+        head="0" * 40,
+        title="a change",
+        state="draft",
+    )
+    with closing(Store(ground.folder / "lifecycle.db", clock=SystemClock())) as store:
+        store.open()
+        known = store.write(partial(changes.add, change=change))
+
+        def event() -> None:
+            nonlocal known
+            if known.state in ("draft", "held"):
+                enter = partial(moves.enter, change=known, event="change.submitted")
+                known = store.write(enter)
+            else:
+                leave = partial(moves.leave, change=known, event="merge.held", why="held")
+                known = store.write(leave)
+
+        return Row("one lifecycle event, durable", timed(event, runs=_DURABLE_EVENTS), 10)

@@ -36,6 +36,7 @@ from windlass.daemon.jobs.ledger import Jobs
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.intents import Intents
 from windlass.daemon.kernel.pools import PoolName
+from windlass.daemon.landing import restarts
 from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.cancellations import Cancellations
 from windlass.daemon.landing.failures import Failures
@@ -223,6 +224,7 @@ class Services:
         begin = partial(context.pools.begin, "job")
         engine = EmbeddedEngine(self.jobs, context.clock, begin=begin, perform=self._perform)
         context.store.listen(partial(_heed, engine))
+        context.store.write(restarts.reset)
         engine.open()
         return engine
 

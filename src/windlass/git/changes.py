@@ -36,7 +36,7 @@ _RAW = ("--no-renames", "--raw", "-z")
 _LEFT_OUT = (b"S", b"s")
 """How git marks what a sparse checkout has no file for."""
 _NO_INDEX = "/nonexistent/index"
-_IN_ONE_PACK = {"core.bigFileThreshold": "1", "core.compression": "0"}
+_IN_ONE_PACK = {"core.bigFileThreshold": "1", "core.compression": "0", "core.fsync": "none"}
 """Has git write what it makes of files into one pack: a file for each took five times as long."""
 _NEW = b"?"
 """How git marks what is not in the index."""

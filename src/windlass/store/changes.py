@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -108,8 +108,19 @@ def saw(writing: Writing, change: Change) -> None:
     writing.connection.execute(sa.update(t.changes).where(*same).values(seen=change.head))
 
 
-def move(writing: Writing, change: Change, **columns: Any) -> bool:
+def note(writing: Writing, change: Change, **columns: Any) -> bool:
     """Changes a row as it is known; False where it has another revision or state by now."""
+    if "state" in columns:
+        raise AssertionError(columns)
+    return _changed(writing, change, columns)
+
+
+def move(writing: Writing, change: Change, *, state: core.State, **columns: Any) -> bool:
+    """Moves a row as it is known to a state, as `note` changes it; for `landing.moves` alone."""
+    return _changed(writing, change, {**columns, "state": state})
+
+
+def _changed(writing: Writing, change: Change, columns: Mapping[str, Any]) -> bool:
     same = (
         _C.repo == change.repo,
         _C.number == core.number(change.id),

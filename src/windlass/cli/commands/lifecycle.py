@@ -7,8 +7,9 @@ never reached or never left, transitions that never count, chains, unknown names
 that not every restart resets, keys that mean nothing. FILE is a file, or - for stdin; without one
 it is ours.
 
-None of this drives anything yet: changes land by rules of their own, whose states are what ours
-names as `public`. It is there to be read, checked and tried.
+Ours drives the changes: what happens to one is an event there, and what follows is read from it;
+`public` is the state that a change is shown in. Another FILE drives nothing: it is read, checked
+and tried.
 
 Exit codes: 2 for an unknown state, 3 where `check` finds something wrong or FILE is no lifecycle.
 """

@@ -50,7 +50,7 @@ class Failures:
             if not text:
                 return
             if found is not None:
-                rows.move(writing, found, why=f"{text.partition(': ')[2] or text}: {why}")
+                rows.note(writing, found, why=f"{text.partition(': ')[2] or text}: {why}")
             notices.post(writing, repo, "windlass", "waiting", f"{text}: {why}", by_hand=True)
 
         work.with_next_record(change)

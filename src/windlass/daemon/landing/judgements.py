@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import ChangeView, JudgeRequest
 from windlass.core.errors import Conflict
@@ -20,7 +22,7 @@ from windlass.daemon.kernel import accepted_lines, lookup, repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import gate_changes, queues, views
+from windlass.daemon.landing import gate_changes, moves, queues, views
 from windlass.daemon.landing.submissions import Submissions
 from windlass.git import gate_trees
 from windlass.store import changes as rows
@@ -129,35 +131,25 @@ def _approve(writing: Writing, change: Change, why: str) -> None:
     """Lets this revision in: what held it for a person does not any more."""
     del why
     approval = Approval(by="person", at=writing.now)
-    rows.move(writing, change, approval=approval, blocked="")
+    rows.note(writing, change, approval=approval, blocked="")
     event = ChangeApproved(change=change.id, head=change.head, by="person")
     writing.emit(event, repo=change.repo, subject=core.subject(change.id))
-    if change.state == "held":
-        _enter_again(writing, change)
-
-
-def _enter_again(writing: Writing, change: Change) -> None:
-    approved = rows.find(writing.connection, change.repo, change.id)
-    if approved is not None:
-        queues.enter(writing, approved)
+    approved = msgspec.structs.replace(change, approval=approval, blocked="")
+    if moves.hears(approved, "change.approved"):
+        moves.enter(writing, approved, "change.approved")
 
 
 def _block(writing: Writing, change: Change, why: str) -> None:
     """Keeps this revision out until it is approved; the next one is looked at anew."""
     blocked = why or "by the person"
-    _stop(writing, change, state="held", why=f"blocked: {blocked}", approval=None, blocked=blocked)
+    stop = moves.leave if change.state in OPEN else moves.move
+    why = f"blocked: {blocked}"
+    stop(writing, change, "change.blocked", why=why, approval=None, blocked=blocked)
 
 
 def _drop(writing: Writing, change: Change, why: str) -> None:
     """Takes a change back. Its branch stays as it is, and so does its author."""
-    _stop(writing, change, state="dropped", why=why or "by the person")
-
-
-def _stop(writing: Writing, change: Change, *, state: core.State, why: str, **columns: Any) -> None:
-    if change.state in OPEN or state == "dropped":
-        queues.leave(writing, change, state=state, why=why, **columns)
-    else:
-        rows.move(writing, change, state=state, why=why, **columns)
+    moves.leave(writing, change, "change.dropped", why=why or "by the person")
 
 
 def _retry(writing: Writing, change: Change, why: str) -> None:
@@ -174,8 +166,8 @@ def _retry(writing: Writing, change: Change, why: str) -> None:
             f"{change.id} waits for your word: {printable_line(change.waits_for_a_person)}",
             f"look at it and let it in: wl diff {change.id}; wl approve {change.id}",
         )
-    rows.move(writing, change, ticket=None)
-    queues.enter(writing, change)
+    rows.note(writing, change, ticket=None)
+    moves.enter(writing, change, "change.retried")
 
 
 _JUDGES: dict[str, Judge] = {

@@ -10,13 +10,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from windlass.core.errors import GitError
-from windlass.core.events import ChangeLanded
 from windlass.core.ids import RepoId
-from windlass.core.landing import changes as core
 from windlass.core.landing.changes import Change, ChangeId
 from windlass.daemon.gate import green
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import queues
+from windlass.daemon.landing import moves
 from windlass.git import repository
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
@@ -37,10 +35,9 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
         return
     if (found.state, found.commit) == ("landed", plan.new):
         return  # recorded by a daemon that died before it could say that the step is done
-    rows.move(
+    moves.land(
         writing,
         found,
-        state="landed",
         why="",
         was=plan.old,
         commit=plan.new,
@@ -50,12 +47,6 @@ def record(writing: Writing, work: RunningIntent, name: str, plan: MergePlan) ->
         usd=_spent(writing, found),
         landed_at=writing.now,
     )
-    event = ChangeLanded(
-        change=found.id, target=found.target, commit=plan.new, tree=plan.tree, was=plan.old
-    )
-    writing.emit(event, repo=repo, subject=core.subject(found.id))
-    queues.release_dependents(writing, found)
-    queues.release_halted(writing, repo, found.target)
 
 
 def follow_green(git: Repository, work: RunningIntent, plan: MergePlan) -> None:

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from windlass.core.crew import Agent
 from windlass.core.ids import Uid
-from windlass.core.landing import changes as core
 from windlass.core.landing import job as landing_job
-from windlass.core.landing import orphans
 from windlass.core.landing.changes import Change
-from windlass.core.mail.notices import Type
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import queues
-from windlass.daemon.mail import notices
+from windlass.daemon.landing import moves
 from windlass.store import changes as rows
 from windlass.store import rows as agent_rows
 from windlass.store.store import Writing
@@ -57,16 +53,11 @@ class Orphans:
 
 def _settle(writing: Writing, change: Change, author: Agent) -> None:
     if author.ended_at is None:
-        if change.state == "dropped" and change.orphaned:
+        if moves.hears(change, "author.restored"):
             why = f"{author.id} is at work on it"
-            rows.move(writing, change, state="draft", why=why, orphaned=False)
-        return
-    if change.state == "draft":
+            moves.move(writing, change, "author.restored", why=why, orphaned=False)
+    elif change.state == "draft":
         why = f"{author.id} ended before it proposed this"
-        queues.leave(writing, change, state="dropped", why=why, orphaned=True)
-    elif change.state not in core.UNFINISHED:
-        return
-    waits = change.state not in (*core.OPEN, "draft", "proposed")
-    kind: Type = "waiting" if waits else "complete"
-    text = orphans.told(change.id, change.state, author.id)
-    notices.post(writing, change.repo, "windlass", kind, text, by_hand=True)
+        moves.leave(writing, change, "author.ended", why=why, orphaned=True)
+    elif moves.hears(change, "author.ended"):
+        moves.move(writing, change, "author.ended")

@@ -29,7 +29,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import landed, messages, pushes, queues
+from windlass.daemon.landing import landed, messages, moves, pushes
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.landing.views import author_of
 from windlass.git import gate_trees, merges, remotes, repository
@@ -243,10 +243,10 @@ def _propose(writing: Writing, repo: RepoId, state: RequestState, name: str, *, 
     found = rows.find(writing.connection, repo, ChangeId(name))
     if found is None or found.state not in core.OPEN or found.head != state.heads[name]:
         return
-    queues.leave(
+    moves.leave(
         writing,
         found,
-        state="proposed",
+        "merge.requested",
         why=why,
         was=state.old,
         commit=state.new,

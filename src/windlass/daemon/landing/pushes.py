@@ -173,7 +173,7 @@ def say_stays(writing: Writing, repo: RepoId, names: list[str], why: str) -> Non
     for name in names:
         found = rows.find(writing.connection, repo, ChangeId(name))
         if found is not None and found.state == "landed":
-            rows.move(writing, found, why=why)
+            rows.note(writing, found, why=why)
     text = f"{', '.join(names)} landed; {why}"
     notices.post(writing, repo, "windlass", "waiting", text, by_hand=True)
 

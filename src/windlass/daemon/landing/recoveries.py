@@ -14,7 +14,7 @@ from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import queues
+from windlass.daemon.landing import moves
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.store import changes as rows
 
@@ -53,6 +53,6 @@ class Recoveries:
                 self._proofs.prove(gate, gate.target.tree)  # its end is heard, and looked at
             work.keep(found=gate.target.tip)
             return
-        work.with_next_record(lambda w: queues.release_halted(w, repo.id, target))
+        work.with_next_record(lambda w: moves.release_halted(w, repo.id, target))
         work.keep(found="")
         green.follow(repos.git(repo), gate.target.tip)

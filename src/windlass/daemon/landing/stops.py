@@ -8,19 +8,18 @@ ended itself it is brought back. The person is told where that cannot be, after
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import Any
 
 from windlass.core import shapes
 from windlass.core.config import Config
-from windlass.core.crew import Agent
 from windlass.core.errors import WindlassError
 from windlass.core.gate.spec import GateSpec
 from windlass.core.ids import RepoId, Uid
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId, Ticket
+from windlass.core.landing.moves import Event, Facts
 from windlass.core.landing.queue import Stopped
 from windlass.core.printable import printable_line
 from windlass.daemon.gate import gates
@@ -29,11 +28,11 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import authors, findings, queues, tickets
+from windlass.daemon.landing import authors, findings, moves, tells, tickets
 from windlass.daemon.landing.authors import Authors
 from windlass.daemon.landing.tickets import Evidence
 from windlass.daemon.launch import clones
-from windlass.daemon.mail import from_windlass, notices
+from windlass.daemon.mail import notices
 from windlass.git import mainline, repository, squashes
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
@@ -42,15 +41,15 @@ from windlass.store.rows import Repo
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
-_CAME_BACK = frozenset({"rejected", "conflict"})
+_EVENTS: Mapping[str, Event] = {
+    "rejected": "merge.hard_fail",
+    "conflict": "merge.conflict",
+    "held": "merge.held",
+    "nothing-to-land": "merge.nothing",
+}
+"""What the lifecycle hears of a change that the queue stops in a state."""
 _STOPPABLE = OPEN | {"proposed"}
 _NAMED = 5
-
-
-class _Told(NamedTuple):
-    change: Change
-    author: Agent | None
-    """Also one that has ended."""
 
 
 class Stops:
@@ -81,25 +80,21 @@ class Stops:
             for found in stopped
         }
 
-        def change(writing: Writing) -> None:
+        def stop(writing: Writing) -> None:
             woken, lost = [], []
             for found in stopped:
                 ticket = written[found.change]
-                told = _stop(writing, repo.id, found, ticket)
-                if told is not None and _is_for_its_run(told):
-                    continue
-                if told is None or not _is_for_its_author(told, most=most):
-                    _tell_person(writing, told, most=most)
-                elif told.author is not None and told.author.ended_at is None:
-                    _tell_author(writing, told.change, told.author, most=most)
-                    woken.append(told.author.uid)
-                else:
-                    lost.append({"change": found.change, "uid": told.change.author})
+                change = _stop(writing, repo.id, found, ticket, Facts(most=most))
+                author = tells.mending_agent(writing, change, most=most) if change else None
+                if author is not None and author.ended_at is None:
+                    woken.append(author.uid)
+                elif author is not None:
+                    lost.append({"change": found.change, "uid": author.uid})
             work.keep_in(writing, woken=woken, lost=lost, most=most)
 
         if "woken" not in work.data:
             self._show_target(repo.id)
-            self._context.store.write(change)
+            self._context.store.write(stop)
 
     def _evidence(
         self, repo: Repo, stopped: Stopped, *, tip: str, gate: GateSpec | None
@@ -156,17 +151,19 @@ class Stops:
                 self._resume(work, uid)
 
 
-def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _Told | None:
+def _stop(
+    writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket, facts: Facts
+) -> Change | None:
     """Takes a change out of the queue, unless it has another revision or state by now."""
     found = rows.find(writing.connection, repo, ChangeId(stopped.change))
     if found is None:
         return None
     if found.head != stopped.head or found.state not in _STOPPABLE:
         if found.state not in OPEN:  # the queue has it still, and nobody has said so
-            queues.left(writing, found, state=found.state, why=found.why)
+            moves.left(writing, found)
         return None
     columns: dict[str, Any] = {"ticket": ticket}
-    if stopped.state in _CAME_BACK:
+    if stopped.state in tells.CAME_BACK:
         columns["attempts"] = found.attempts + 1
     if stopped.tried is not None and stopped.tried.marks:
         columns["guards"] = (*found.guards, *stopped.tried.marks)
@@ -174,41 +171,7 @@ def _stop(writing: Writing, repo: RepoId, stopped: Stopped, ticket: Ticket) -> _
         # Whoever has let it in has not seen these.
         columns |= {"edits": (*found.edits, *edits), "approval": None}
         columns["alone"] = found.alone or PROJECT_FILE in edits
-    queues.leave(writing, found, state=stopped.state, why=ticket.why, **columns)
-    uid = found.author
-    author = agent_rows.agent(writing.connection, uid) if uid is not None else None
-    stopped_now = msgspec.structs.replace(found, state=stopped.state, why=ticket.why, **columns)
-    return _Told(stopped_now, author)
-
-
-def _is_for_its_run(told: _Told) -> bool:
-    """Whether a run leads its author: that goes on with the ticket, and tells when it gives up."""
-    author = told.author
-    return told.change.state in _CAME_BACK and author is not None and bool(author.run)
-
-
-def _is_for_its_author(told: _Told, *, most: int) -> bool:
-    """Whether an agent is to mend it, also one that has ended; else a person looks at it."""
-    change, author = told
-    return change.state in _CAME_BACK and author is not None and change.attempts < most
-
-
-def _tell_author(
-    writing: Writing, change: Change, author: Agent, *, most: int, back: bool = False
-) -> None:
-    if change.ticket is None:
-        raise AssertionError(change)
-    text = tickets.to_author(change, change.ticket, most=most, back=back)
-    from_windlass.say(writing, author, text, topic=f"change:{change.id}")
-
-
-def _tell_person(writing: Writing, told: _Told | None, *, most: int, why: str = "") -> None:
-    if told is None or told.change.state == "nothing-to-land":
-        return
-    change, author = told
-    text = tickets.to_person(change, author.id if author else None, most=most)
-    more = f"; {author.id} cannot be brought back: {why}" if why and author else ""
-    notices.post(writing, change.repo, "windlass", "waiting", f"{text}{more}", by_hand=True)
+    return moves.leave(writing, found, _EVENTS[stopped.state], facts, why=ticket.why, **columns)
 
 
 def _tell_of_author(writing: Writing, *, uid: Uid, why: str) -> None:
@@ -226,9 +189,9 @@ def _reach(writing: Writing, *, work: RunningIntent, lost: dict[str, str], why: 
     if change is None or author is None or change.id in reached:
         return
     if why:
-        _tell_person(writing, _Told(change, author), most=work.data["most"], why=why)
-    elif change.state in _CAME_BACK:
-        _tell_author(writing, change, author, most=work.data["most"], back=True)
+        tells.tell_person(writing, change, most=work.data["most"], why=why)
+    elif change.state in tells.CAME_BACK:
+        tells.give_ticket(writing, change, author, most=work.data["most"], back=True)
     work.keep_in(writing, reached=[*reached, change.id])
 
 
@@ -237,5 +200,5 @@ def _landed_there(git: Repository, stopped: Stopped, tip: str) -> tuple[str, ...
     begun = next(iter(repository.merge_bases(git, stopped.head, tip)), "")
     if not begun:
         return ()
-    moves = mainline.moves(git, tip, since=begun, limit=_NAMED, paths=stopped.paths[:_NAMED])
-    return tuple(f"{move.commit[:10]} {printable_line(move.subject)}" for move in moves)
+    there = mainline.moves(git, tip, since=begun, limit=_NAMED, paths=stopped.paths[:_NAMED])
+    return tuple(f"{move.commit[:10]} {printable_line(move.subject)}" for move in there)

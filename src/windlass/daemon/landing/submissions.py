@@ -27,7 +27,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.lookup import Scope
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import guards, pins, queues, tries, views
+from windlass.daemon.landing import guards, moves, pins, queues, tries, views
 from windlass.daemon.landing.guards import Guards
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.launch import setup_files
@@ -208,7 +208,7 @@ class Submissions:
             if known.state in core.OPEN and (known.head, known.needs) == (change.head, wanted):
                 return _as_wanted(writing, known, change)
             put = _revised(writing, known, msgspec.structs.replace(change, needs=wanted))
-        return queues.enter(writing, put)
+        return moves.enter(writing, put, "change.submitted")
 
     def _pin(self, work: RunningIntent) -> None:
         pins.pin(self._context, repos.by_id(self._context, RepoId(work.intent.repo)))
@@ -356,7 +356,7 @@ def _revised(writing: Writing, known: Change, change: Change) -> Change:
         {"ticket": None} if again else core.next_revision(known, head=change.head, at=writing.now)
     )
     approval = change.approval or (known.approval if again else None)
-    rows.move(writing, known, **{**columns, **more, "approval": approval})
+    rows.note(writing, known, **{**columns, **more, "approval": approval})
     found = rows.find(writing.connection, known.repo, known.id)
     if found is None:
         raise AssertionError(known)
@@ -367,7 +367,7 @@ def _as_wanted(writing: Writing, known: Change, change: Change) -> Change:
     """The same head once more may say what becomes of its branch, and no more than that."""
     deletes = known.deletes or change.deletes
     if deletes != known.deletes:
-        rows.move(writing, known, deletes=deletes)
+        rows.note(writing, known, deletes=deletes)
     return msgspec.structs.replace(known, deletes=deletes)
 
 

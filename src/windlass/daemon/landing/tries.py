@@ -25,7 +25,7 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import Operation, Step
 from windlass.daemon.kernel.project_file import PROJECT_FILE
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import gate_changes, messages, pins, queues
+from windlass.daemon.landing import gate_changes, messages, moves, pins, queues
 from windlass.daemon.landing.gate_changes import GateChange
 from windlass.daemon.landing.upstreams import Look, Upstreams
 from windlass.daemon.landing.views import author_of
@@ -168,8 +168,10 @@ class Tries:
                     continue
                 times = moved.get(name, 0)
                 why = _OUTRUN.format(target, times) if times >= _OFTEN else ""
-                if (found.state, found.why) != ("gating", why):
-                    rows.move(writing, found, state="gating", why=why)
+                if moves.hears(found, "merge.start"):
+                    moves.move(writing, found, "merge.start", why=why)
+                elif found.why != why:
+                    rows.note(writing, found, why=why)
 
         self._context.store.write(change)
 

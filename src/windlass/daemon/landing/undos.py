@@ -28,7 +28,7 @@ from windlass.daemon.kernel.branch_moves import BranchMove
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation, Step
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.landing import pins, queues, views
+from windlass.daemon.landing import moves, pins, views
 from windlass.daemon.landing.submissions import Submissions
 from windlass.daemon.launch.commit_fetcher import CommitFetcher
 from windlass.git import gate_trees, merges, repository, reverts, squashes
@@ -206,7 +206,7 @@ def _take_back(writing: Writing, *, work: RunningIntent) -> None:
     if change is None or change.state != "landed":
         return
     why = work.data["why"] or "taken back by the person: the target is where it was before"
-    queues.leave(writing, change, state="dropped", why=why)
+    moves.leave(writing, change, "change.undone", why=why)
 
 
 def _revert(landed: Change, work: RunningIntent, *, at: float) -> Change:
