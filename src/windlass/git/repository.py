@@ -43,7 +43,7 @@ _WINDLASS = "refs/windlass/"
 _MOST_NAMES = 5
 """How many names stand for one another before git gives up."""
 _HOLDERS = (
-    *("refs/heads/", "refs/remotes/", f"{_WINDLASS}upstream/"),
+    *("refs/heads/", "refs/remotes/", "refs/tags/", f"{_WINDLASS}upstream/"),
     *(f"{_WINDLASS}{kept}/" for kept in ("base", "changes", "restored", "trash")),
 )
 """Where a commit is held by somebody who may bring it back."""
@@ -347,7 +347,7 @@ def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
 def is_elsewhere(repo: Repository, commit: str, *, branch: str) -> bool:
     """Whether anything but a branch has a commit, or was begun on it.
 
-    A remote, another branch, a worktree on none, what an agent has or had, in the trash as well.
+    A remote, another branch, a tag, a worktree on none, what an agent has or had, in the trash too.
     """
     args = ["--format=%(refname)", f"--contains={commit}", *_HOLDERS]
     having = {os.fsdecode(name) for name in repo.git("for-each-ref", *args).out.splitlines()}

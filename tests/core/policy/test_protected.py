@@ -57,6 +57,39 @@ from windlass.core.policy import proposals, protected
         ".tekton/push.yaml",
         "appveyor.yml",
         "cloudbuild.yaml",
+        *(
+            ".mise.local.toml",
+            ".config/mise/config.toml",
+            "sub/.config/mise.toml",
+            "mise.local.toml",
+        ),
+        *("mise/config.local.toml", "sub/.tool-versions", ".env", ".envrc.private", "web/.npmrc"),
+        *(
+            ".mergify.yml",
+            ".coderabbit.yaml",
+            "OWNERS",
+            "pkg/OWNERS",
+            "OWNERS_ALIASES",
+            "bors.toml",
+        ),
+        *(".kodiak.toml", "renovate.json5", ".pullapprove.yml", ".gitpod.yml", "netlify.toml"),
+        *(".lfsconfig", ".lintstagedrc.mjs", ".pre-commit-config.yml", ".git-hooks/pre-push"),
+        *(
+            ".exrc",
+            "sub/.nvim.lua",
+            ".vim/coc-settings.json",
+            "app.sublime-project",
+            ".fleet/run.json",
+        ),
+        *(".helix/languages.toml", ".dir-locals-2.el", "a/.Rprofile", ".gdbinit", "b/.pdbrc"),
+        *(".roo/mcp.json", ".roomodes", ".kiro/hooks/a.kiro.hook", ".continue/config.yaml"),
+        *(".amazonq/rules/a.md", ".junie/guidelines.md", ".goosehints", "sub/QWEN.md", ".rules"),
+        *(
+            ".agents/skills/a/SKILL.md",
+            ".kilocode/mcp.json",
+            ".cargo/config.toml",
+            ".mvn/jvm.config",
+        ),
     ],
 )
 def test_what_steers_what_comes_after_is_always_protected(path: str) -> None:
@@ -78,6 +111,7 @@ def test_a_project_protects_files_folders_and_patterns_of_its_own() -> None:
     [
         *("src/config.toml", "windlass/config.toml", "CLAUDE.txt", "ci.yml", "docs/envrc.md"),
         *("src/vscode/tasks.json", "src/jenkins.py", "app/azure.yml", "src/zuul.py"),
+        *(".env.example", "src/mise.py", "docs/owners.md", "src/roo/a.py", "src/netlify.toml"),
     ],
 )
 def test_what_only_looks_alike_is_not(path: str) -> None:

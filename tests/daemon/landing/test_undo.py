@@ -152,6 +152,19 @@ def test_what_is_pushed_already_is_reverted(crew: CrewGround, tmp_path: Path) ->
     assert (revert["state"], revert["was"]) == ("landed", landed)
 
 
+@pytest.mark.parametrize("words", [("v1",), ("-a", "-m", "first", "v1")])
+def test_what_is_tagged_is_reverted(crew: CrewGround, words: tuple[str, ...]) -> None:
+    """A release is somewhere else by now, or is about to be: main is not moved to before it."""
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    (name,) = land(crew, "mine")
+    git(crew.root, "tag", *words)
+    tagged = crew.main()
+    back = undo(crew, name)
+    assert (back["state"], back["reverts"]) == ("landed", name)
+    git(crew.root, "merge-base", "--is-ancestor", tagged, "main")
+    assert not (crew.root / "more.py").exists()
+
+
 def test_a_revert_that_is_red_does_not_land(crew: CrewGround) -> None:
     """What followed needs what it brought."""
     branch(crew, "mine", {"more.py": "more = 1\n"})

@@ -234,6 +234,16 @@ def test_a_task_that_is_being_planned_is_not_tried_again_meanwhile(board: RunGro
         board.workshop.ask("task.retry", task="API-1")
 
 
+def test_undo_brings_back_whom_the_person_ended_and_nobody_who_planned(board: RunGround) -> None:
+    board.workshop.ask("spawn", goal="something else", name="fox", driver="standin")
+    plan(board)
+    board.workshop.ask("end", agents=["fox"])
+    board.speak("api-1", PLAN)
+    assert names(board) == []
+    (back,) = board.workshop.ask("undo")["restored"]
+    assert back["id"] == "fox"
+
+
 def test_what_planning_costs_is_told_by_task_and_step(board: RunGround) -> None:
     begun = plan(board)
     board.spend("api-1", 0.5)

@@ -39,6 +39,8 @@ from windlass.store.store import Writing
 
 UNDOABLE = ("end", "merge", "reassign", landing_job.RETIRE)
 """The kinds of intents that `wl undo` reverses."""
+PASSED_OVER = "passed_over"
+"""What the data of an ending says that nobody asked for, and that left no work: nobody means it."""
 
 
 class Undos:
@@ -98,6 +100,8 @@ class Undos:
 def is_undoable(connection: sa.Connection, intent: Intent, kept: Mapping[str, TrashEntry]) -> bool:
     """Whether there is still something that `wl undo` could reverse of a finished intent."""
     if intent.kind not in UNDOABLE or intent.status != "done" or intent.undone_by is not None:
+        return False
+    if intent.data.get(PASSED_OVER):
         return False
     if intent.kind == "reassign":
         return _can_go_back(connection, intent)

@@ -1,8 +1,8 @@
 """The operation `change.undo`: what landed is taken back.
 
-Where nothing followed it and nobody else has it (a remote, another branch, an agent, what is in the
-trash), the target goes back to where it was. Else a revert is proposed: a change as any other,
-gated and landed, so that who has it and lands something does not bring it back.
+Where nothing followed it and nobody else has it (a remote, a tag, another branch, an agent, what is
+in the trash), the target goes back to where it was. Else a revert is proposed: a change as any
+other, gated and landed, so that who has it and lands something does not bring it back.
 """
 
 from __future__ import annotations

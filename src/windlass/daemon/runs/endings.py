@@ -18,7 +18,7 @@ from windlass.core.jobs import JobId
 from windlass.core.landing.changes import UNFINISHED, WAITING, Change, ChangeId
 from windlass.core.printable import printable_line
 from windlass.core.runs import orders
-from windlass.daemon.agents import ending_settings, endings, merge_refusals
+from windlass.daemon.agents import ending_settings, endings, merge_refusals, undo
 from windlass.daemon.agents.endings import still_live
 from windlass.daemon.gate import gates
 from windlass.daemon.kernel import repos
@@ -163,7 +163,7 @@ class RunEndings:
                 kept = endings.record(
                     [agent], configured, how="kill", by="windlass", now=writing.now
                 )
-                return {**kept, "notes": notes}
+                return {**kept, "notes": notes, undo.PASSED_OVER: not _is_work(work.data)}
 
             return IntentDraft(repo.id, None, prepare)
 
