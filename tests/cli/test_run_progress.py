@@ -66,7 +66,13 @@ def ended(state: str, *, exhausted: bool, exit_code: int | None = None) -> dict[
     task = {"task": "API-1", "state": state, "visits": [visit], "change": "", "commit": ""}
     seen = {**task, "is_over": state == "failed"}
     money = {"usd": 0.0, "notional_usd": 0.0}
-    return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**seen, **money, "why": "no"}]}
+    return {
+        **SEEN,
+        "is_over": True,
+        "blocked": [],
+        "failed": [],
+        "tasks": [{**seen, **money, "why": "no"}],
+    }
 
 
 @pytest.mark.parametrize(
@@ -89,6 +95,25 @@ def test_used_up_iterations_have_an_exit_code_of_their_own(
     call = Told(run, runs=lambda _: seen, run=lambda _: begun)
     assert run.run(call) == code
     assert dict(call.asked)["run"]["overrides"] == ["WINDLASS_WORKER_MAX_TURNS=7"]
+
+
+@pytest.mark.parametrize(
+    ("failed", "said", "code"),
+    [
+        ([], "nothing is left to do on the board", 0),
+        (["API-7"], "API-7  failed before: wl retry API-7", 10),
+    ],
+)
+def test_a_board_without_anything_to_begin_is_done_only_where_nothing_has_failed(
+    failed: list[str], said: str, code: int, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    seen = {**SEEN, "is_over": True, "blocked": [], "failed": failed, "tasks": []}
+    begun = {"job": "job-1", "joined": False, **PREVIEW}
+    call = Told(run, runs=lambda _: seen, run=lambda _: begun)
+    assert run.run(call) == code
+    shown = capsysbinary.readouterr().out.decode()
+    assert said in shown
+    assert "outcome" not in shown
 
 
 def test_a_dry_run_says_what_it_takes_and_begins_nothing(

@@ -167,8 +167,14 @@ def table(call: Call, seen: dict[str, Any]) -> None:
         )
         for task in seen["tasks"]
     ]
+    earlier = [name for name in seen["failed"] if name not in {row[0] for row in rows}]
     head = ("task", "outcome", "steps", "iterations", "cost", "change", "commit", "")
-    render.table(call, head, rows, grow=len(head) - 1, spare=(3, 4, 5))
+    if rows:
+        render.table(call, head, rows, grow=len(head) - 1, spare=(3, 4, 5))
+    elif not (earlier or seen["blocked"] or seen["problem"]):
+        call.tell("nothing is left to do on the board")
+    for name in earlier:
+        call.say(f"{name}  failed before: wl retry {name}")
     for name in seen["blocked"]:
         call.say(f"{name}  waits for others: wl board show {name}")
     if seen["problem"]:
