@@ -9,7 +9,7 @@ import pytest
 from tests.cli.told import Terminal, Told
 
 from windlass.cli import run_progress, task_view
-from windlass.cli.commands import run
+from windlass.cli.commands import drop, run
 
 ENDED = {"kind": "run.ended", "task": "API-1", "outcome": "landed", "commit": "c" * 40}
 SEEN: dict[str, Any] = {
@@ -124,6 +124,29 @@ def test_a_dry_run_says_what_it_takes_and_begins_nothing(
     assert [verb for verb, _ in call.asked] == ["run.preview"]
     said = capsysbinary.readouterr().out.decode()
     assert said == "1 task to begin, 2 sessions at least, paid by: login; it lands on main\n"
+
+
+@pytest.mark.parametrize(("why", "said"), [("", "Add more"), ("c1 is held: no", "c1 is held: no")])
+def test_a_task_that_waits_to_land_says_what_holds_it(
+    why: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a target that is red looks like one that is slow."""
+    waits = ended("waits to land", exhausted=False)["tasks"][0]
+    task = {**waits, "why": why, "title": "Add more", "began_at": 0.0}
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    over = {**SEEN, "is_over": True}
+    run_progress.follow(Told(run, **{"runs.wait": lambda _: over}), {**SEEN, "tasks": [task]})
+    assert f"  {said}" in terminal.getvalue()
+
+
+def test_a_drop_of_what_is_at_work_says_that_it_is_being_stopped(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    at_work = {**ended("works", exhausted=False)["tasks"][0], "agent": "api-1", "why": ""}
+    shown = {"task": "API-1", "title": "x", "marker": "=", "waits": "", "edited": []}
+    call = Told(drop, "API-1", **{"task.drop": lambda _: {**shown, "run": at_work}})
+    assert drop.run(call) == 0
+    assert b"it is being stopped, and marked [N] then" in capsysbinary.readouterr().out
 
 
 @pytest.mark.parametrize(

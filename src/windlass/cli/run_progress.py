@@ -139,7 +139,7 @@ def _doing(task: dict[str, Any]) -> str:
     what = printable_line(task["step"]) if task["state"] == "works" else task["state"]
     if task["state"] == "works":
         what += task_view.round_of(task, first=False)
-    about = task["why"] if task["state"] == "waits" else task["title"]
+    about = task["why"] or task["title"]
     cost = f" {money.usd(task)}" if task["usd"] or task["notional_usd"] else ""
     name, doing = render.padded(task["task"], _TASK), render.padded(what, _DOING)
     return f"  {name} {doing} {age:>4}{cost}  {printable_line(about)}"

@@ -56,7 +56,9 @@ def test_the_change_of_a_task_that_is_dropped_does_not_land(board: RunGround) ->
     board.run()
     board.commit(board.agent("api-1"), {"AGENTS.md": "steers others\n"})
     board.speak("api-1", PASSED)
+    held = board.task("API-1")
     assert board.change("c1")["state"] == "held"
+    assert (held["state"], held["why"][:10]) == ("waits to land", "c1 is held")
     board.workshop.ask("task.drop", task="API-1")
     board.settle()
     assert board.change("c1")["state"] == "dropped"
