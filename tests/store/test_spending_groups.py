@@ -13,6 +13,7 @@ import pytest
 from tests.support import whole_rows
 from tests.support.agents import an_agent
 
+from windlass.core import pricing
 from windlass.core.crew import Agent, Limits
 from windlass.core.ids import AgentId, RepoId, Uid
 from windlass.core.runs.part import Part
@@ -152,13 +153,32 @@ def test_totals_are_of_the_source_that_says_most_of_each_session(ground: Ground)
         asked: dict[str, Any] = {"notional": kind, "repo": repo, "day": day}
         total = ground.store.read(partial(spending.total, **asked))
         assert total == sum(row.cost for row in rows)
-        each = ground.store.read(partial(spending.totals, **asked))
-        known = {uid: owed + covered for uid, (_, owed, covered) in by_agent(rows).items()}
-        assert {one.agent: one.cost for one in each} == known
+    for kind, day in product((False, True), DAYS):
+        rows = [row for row in ground.counted(day=day) if row.notional == kind]
+        each = ground.store.read(partial(spending.totals, notional=kind, day=day))
+        assert {one.agent: one.cost for one in each} == costs(rows)
     for kind, uid in product((False, True), ground.agents):
         rows = [row for row in ground.counted() if (row.agent, row.notional) == (uid, kind)]
         total = ground.store.read(partial(spending.total, notional=kind, agent=uid))
         assert total == sum(row.cost for row in rows)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.75, 2.0])
+def test_of_an_agent_no_more_counts_for_all_than_its_limit(ground: Ground, limit: float) -> None:
+    for kind, repo in product((False, True), REPOS[1:]):
+        rows = [row for row in ground.counted(repo) if row.notional == kind]
+        limits = {uid: agent.limits.usd for uid, agent in ground.agents.items()}
+        known = pricing.common(
+            (cost, limit if (own := limits[uid]) is None else own)
+            for uid, cost in costs(rows).items()
+        )
+        asked = {"notional": kind, "repo": repo, "limit": limit}
+        assert ground.store.read(partial(spending.common, **asked)) == known
+
+
+def costs(rows: Iterable[Row]) -> dict[Uid, float]:
+    """USD of either kind, by agent."""
+    return {uid: owed + covered for uid, (_, owed, covered) in by_agent(rows).items()}
 
 
 def by_agent(rows: Iterable[Row]) -> dict[Any, tuple[int, float, float]]:
@@ -193,8 +213,8 @@ def test_agents_come_to_what_counts_of_them(ground: Ground) -> None:
         assert {one.uid: sums(one) for one in ended} == {
             uid: sum_ for uid, sum_ in known.items() if uid not in at_work
         }
-        costs = [one.usd + one.notional_usd for one in ended]
-        assert costs == sorted(costs, reverse=True)
+        amounts = [one.usd + one.notional_usd for one in ended]
+        assert amounts == sorted(amounts, reverse=True)
         first = ground.store.read(partial(spending_groups.of_ended, **asked, most=2))
         assert first == ended[:2]
 

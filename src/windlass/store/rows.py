@@ -161,6 +161,14 @@ def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
     return agents[0] if agents else None
 
 
+def below(connection: sa.Connection, uid: Uid) -> set[Uid]:
+    """Everybody below an agent, live or ended, and itself."""
+    c = t.agents.c
+    family = sa.select(c.uid).where(c.uid == uid).cte(recursive=True)
+    children = sa.select(c.uid).join(family, c.parent == family.c.uid)
+    return set(connection.execute(sa.select(family.union(children).c.uid)).scalars())
+
+
 def add_agent(writing: Writing, agent: Agent) -> None:
     """Writes a new agent."""
     records.add(writing, t.agents, agent)
