@@ -213,6 +213,10 @@ def _unpushed(gate: Gate) -> str:
     )
 
 
+class NoTarget(ConfigError):
+    """The branch that changes land on is not there."""
+
+
 def target(context: Context, repo: Repo, git: Repository, *, branch: str = "") -> Target:
     """The branch that changes land on: configured, else the remote's default, else the usual.
 
@@ -228,7 +232,7 @@ def target(context: Context, repo: Repo, git: Repository, *, branch: str = "") -
         tips |= _upstream_tips(git, remote, *wanted)
     name = next((name for name in wanted if name in tips), wanted[-1])
     if (tip := tips.get(name)) is None:
-        raise ConfigError(
+        raise NoTarget(
             f"{repo.root} has no branch {name!r} to land on",
             "name the right one: wl config set landing.target BRANCH",
         )
