@@ -6,10 +6,11 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import product
+from itertools import count, product
 from typing import Any, NamedTuple, get_args
 
 import pytest
+import sqlalchemy as sa
 from tests.support import whole_rows
 from tests.support.agents import an_agent
 
@@ -18,9 +19,9 @@ from windlass.core.crew import Agent, Limits
 from windlass.core.ids import AgentId, RepoId, Uid
 from windlass.core.runs.part import Part
 from windlass.core.usage import Usage
-from windlass.store import spending, spending_groups
+from windlass.store import rows, spending, spending_groups
+from windlass.store.counted_spending import Source
 from windlass.store.rows import Session
-from windlass.store.spending import Source
 from windlass.store.spending_groups import GroupedBy
 from windlass.store.store import Store, Writing
 
@@ -239,3 +240,47 @@ def test_groups_come_to_what_counts_of_them(ground: Ground) -> None:
         known = by(ground.counted(repo, since=since), partial(name, kind))
         assert {(one.name, one.repo): sums(one) for one in found} == known
         assert len(found) == len(known)
+
+
+def test_twice_the_sessions_take_twice_the_work_whatever_told_of_them(store: Store) -> None:
+    """A year of headless sessions, each told of twice, must not be compared each with each."""
+
+    def people(writing: Writing) -> None:
+        whole_rows.add_repo(writing, "r1")
+        whole_rows.put_agent(writing, an_agent("fox", repo=RepoId("r1")))
+
+    store.write(people)
+    store.write(partial(tell_twice, numbers=range(150)))
+    work = store.read(work_of_summing)
+    store.write(partial(tell_twice, numbers=range(150, 300)))
+    assert store.read(work_of_summing) < 2.5 * work
+
+
+def tell_twice(writing: Writing, *, numbers: range) -> None:
+    """Sessions of an agent, of each of which two sources tell the same."""
+    sources: tuple[Source, ...] = ("transcript", "result")
+    for number, source in product(numbers, sources):
+        if source == sources[0]:
+            rows.add_session(writing, Session(agent=Uid("fox"), number=number, marker=f"m{number}"))
+        spending.add(
+            writing,
+            Uid("fox"),
+            number,
+            day=DAYS[0],
+            model="m",
+            source=source,
+            used=Usage(),
+            cost=1.0,
+            notional=False,
+        )
+
+
+def work_of_summing(connection: sa.Connection) -> int:
+    """How many steps, in hundreds of instructions, the database takes for the sum of all."""
+    steps = count()
+    raw = connection.connection.dbapi_connection
+    assert raw is not None
+    raw.set_progress_handler(lambda: next(steps) < 0, 100)
+    spending.total(connection, notional=False)
+    raw.set_progress_handler(None, 0)
+    return next(steps)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -18,9 +18,9 @@ from windlass.core.ids import RepoId, Uid
 from windlass.core.usage import Usage
 from windlass.store import counted_spending, records, rows
 from windlass.store import tables as t
+from windlass.store.counted_spending import Source
 from windlass.store.store import Writing
 
-Source = Literal["transcript", "result", "relay"]
 _SUMMED = (*counted_spending.TOKENS, "cost")
 
 
