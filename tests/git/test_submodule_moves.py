@@ -11,6 +11,7 @@ from tests.git.test_merges import plan, work
 from windlass.git import merges, submodule_moves
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
+from windlass.git.submodule_moves import Replaced, Stayed
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def lib(repo: Repository, ws: Path, tmp_path: Path) -> Path:
     return Path(repo.root) / "lib"
 
 
-def _stayed(repo: Repository, chosen: MergePlan) -> list[submodule_moves.Stayed]:
+def _stayed(repo: Repository, chosen: MergePlan) -> list[Stayed | Replaced]:
     return submodule_moves.stayed(repo, "main", old=chosen.old, new=chosen.new)
 
 
