@@ -59,7 +59,7 @@ def test_repositories_are_named_by_their_folders(
     found = {"by": "agent", "since": None, "rows": rows, "total": row("total", 1.5), "refused": {}}
     known = [{"id": "1f", "root": "/home/ann/shop"}, {"id": "2e", "root": "/home/ann/bank"}]
     answers = {"costs": found, "repos": known}
-    call = Call(Namespace(by="agent", since=None, all_repos=True))
+    call = Call(Namespace(by="agent", since=None, all_repos=True, all=False))
     monkeypatch.setattr(call, "ask", lambda verb, **_: answers[verb])
     assert costs.run(call) == 0
     shown = [line.split()[-1] for line in capsysbinary.readouterr().out.decode().splitlines()]
@@ -76,7 +76,7 @@ def test_the_table_has_a_line_for_each_and_the_sum_last(
         "total": row("total", 1.5, 0.25),
         "refused": {"fox": 2},
     }
-    call = Call(Namespace(by="agent", since=None, all_repos=False))
+    call = Call(Namespace(by="agent", since=None, all_repos=False, all=False))
     monkeypatch.setattr(call, "ask", lambda *_, **__: found)
     assert costs.run(call) == 0
     refused, head, fox, owl, total = capsysbinary.readouterr().out.decode().splitlines()
@@ -85,3 +85,29 @@ def test_the_table_has_a_line_for_each_and_the_sum_last(
     assert fox.split() == ["fox", "1235k", "12k", "0", "0", "$1.50"]
     assert owl.startswith("owl (ended)")
     assert total.endswith("$1.50 + ~$0.2500 (subscription)")
+
+
+@pytest.mark.parametrize(
+    ("agents", "said"), [(1, "1 other (ended)"), (9_950, "9,950 others (ended)")]
+)
+def test_agents_that_are_not_shown_have_a_line_before_the_sum(
+    agents: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    found = {
+        "by": "agent",
+        "since": None,
+        "rows": [row("fox", 1.5, repo="r"), row("owl", 2.0, repo="r", ended=True)],
+        "others": row("others", 0.5, agents=agents),
+        "total": row("total", 4.0),
+        "refused": {},
+    }
+    call = Call(Namespace(by="agent", since=None, all_repos=False, all=False))
+    monkeypatch.setattr(call, "ask", lambda *_, **__: found)
+    assert costs.run(call) == 0
+    *_, others, total = capsysbinary.readouterr().out.decode().splitlines()
+    assert others.startswith(f"{said} ")
+    assert others.endswith("$0.5000")
+    assert total.startswith("total ")

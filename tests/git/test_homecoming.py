@@ -62,6 +62,29 @@ def test_what_is_committed_comes_home_once(repo: Repository, clone: Path) -> Non
     git(repo.root, "fsck", "--strict")
 
 
+@pytest.mark.parametrize("when", ["before the clone", "since"])
+def test_a_broken_branch_of_another_keeps_no_work_from_coming_home(
+    repo: Repository, tmp_path: Path, when: str
+) -> None:
+    """A full disk, or a `gc` at the wrong moment, leaves a ref that names nothing."""
+    broken = Path(repo.git_dir) / "refs/heads/broken"
+    if when == "before the clone":
+        broken.write_text("1" * 40 + "\n")
+    path, origin = tmp_path / "ws" / "c1", str(tmp_path / "mirror")
+    mirror.refresh(repo, origin)
+    workspaces.create(
+        repo, path=str(path), branch="agent/c1", base="main", agent="c1", origin=origin
+    )
+    broken.write_text("1" * 40 + "\n")
+    first = commit(path, "work")
+    assert fetch(repo, path) == first
+    mirror.refresh(repo, origin)
+    second = commit(path, "more")
+    assert fetch(repo, path) == second
+    assert home_of(repo) == second
+    git(path, "log", "--oneline", "--all")
+
+
 def test_work_that_is_large_comes_home_as_one_pack(repo: Repository, clone: Path) -> None:
     for number in range(300):
         (clone / f"file{number}").write_text(str(number))

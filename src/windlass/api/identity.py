@@ -8,7 +8,7 @@ from __future__ import annotations
 from windlass import __version__
 from windlass.core.schema import SCHEMA
 
-WIRE = "f4d3482a"
+WIRE = "2efb29d6"
 """A digest of every request and reply; a test says which one it has to be."""
 IDENTITY = f"{__version__}+{SCHEMA}.{WIRE}"
 """Two that differ in it understand each other only if the daemon is the newer one."""

@@ -89,10 +89,7 @@ def next_step(change: dict[str, Any]) -> str:
         case "held" if is_unapproved(change):
             return f"wl diff {name}, then wl approve {name}"
         case "held" if is_halted(change):
-            is_red = change["why"] == holds.halted(change["target"])
-            target = printable_line(change["target"])
-            mended = f"wl gate says why; once {target} is green" if is_red else "wl gate run: then"
-            return f"{mended} it goes on by itself"
+            return _once_mended(change)
         case "held":
             return _release(change)
         case "rejected" | "conflict":
@@ -103,6 +100,16 @@ def next_step(change: dict[str, Any]) -> str:
             return f"wl kill {printable_line(change['author'])}"
         case _:
             return ""
+
+
+def _once_mended(change: dict[str, Any]) -> str:
+    """What is to be done about a target on which landing halts."""
+    target, goes_on = printable_line(change["target"]), "it goes on by itself"
+    if change["why"] == holds.halted(change["target"], "gone"):
+        return f"once there is a branch {target} again, {goes_on}"
+    is_red = change["why"] == holds.halted(change["target"])
+    mended = f"wl gate says why; once {target} is green" if is_red else "wl gate run: then"
+    return f"{mended} {goes_on}"
 
 
 def _again(change: dict[str, Any]) -> str:

@@ -354,12 +354,32 @@ def index_files(git_dir: str) -> list[str]:
 
 def put_at(folder: int, name: str, content: bytes) -> None:
     """Replaces a file of an open folder in one step."""
+    os.replace(_beside(folder, name, content), name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def make_at(folder: int, name: str, content: bytes) -> None:
+    """Makes a file of an open folder in one step, whole or not at all; none may be there yet."""
+    new = _beside(folder, name, content)
+    try:
+        os.link(new, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.close(os.open(name, open_flags.NEW, 0o644, dir_fd=folder))
+        os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(new, dir_fd=folder)
+
+
+def _beside(folder: int, name: str, content: bytes) -> str:
+    """Writes what a file is to be into another one beside it; the name of that."""
     new = f"{name}.windlass"
     with contextlib.suppress(FileNotFoundError):
         os.unlink(new, dir_fd=folder)
     with os.fdopen(os.open(new, open_flags.NEW, 0o644, dir_fd=folder), "wb") as file:
         file.write(content)
-    os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    return new
 
 
 def _files_below(git_dir: str, prefix: str) -> Iterator[tuple[str, bytes]]:

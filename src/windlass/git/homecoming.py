@@ -19,7 +19,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,7 +132,7 @@ def fetch(
             except GitError as error:
                 raise _stays(folder, error) from error
             arrival.settle(inside, found)
-            _require_whole(inside.beside(repo), tip)
+            _require_whole(inside.beside(repo), tip, but=kinds(repo.dirs, refs.values()))
             _require_few(inside.beside(repo), tip)
             _require_room(inside.beside(repo), tip, since=refs.get(since), allowed=allowed)
             admit(tip, inside.growth(repo))
@@ -221,10 +221,11 @@ def _odd(path: str) -> Conflict:
     )
 
 
-def _require_whole(dirs: Dirs, tip: str) -> None:
+def _require_whole(dirs: Dirs, tip: str, *, but: Iterable[str]) -> None:
     """Refuses a tip that is no commit, or that reaches what did not come along."""
-    walk_of = ["rev-list", "--objects", "--quiet", f"{tip}^{{commit}}", "--not", "--all"]
-    run(walk_of, dirs=dirs, timeout=LONG)
+    # Not `--all`: one ref that names what is not there would keep everybody's work out.
+    walk_of = _walk_of([f"{tip}^{{commit}}"], sorted(but))
+    run(["rev-list", "--objects", "--quiet", "--stdin"], dirs=dirs, stdin=walk_of, timeout=LONG)
 
 
 def _require_few(dirs: Dirs, tip: str) -> None:
@@ -303,7 +304,7 @@ def _shared(repo: Repository, place: WorkspacePlace, wanted: set[str]) -> set[st
     if not workspace_state.narrows(place):
         return set()
     shown = sorted(kinds(workspace_state.of_clone(place, repo.dirs), wanted))
-    had = sorted(refs_under(repo, "refs").values())
+    had = sorted(kinds(repo.dirs, refs_under(repo, "refs").values()))
     return set(shown) if _are_whole(repo.dirs, shown, had, Patience()) else set()
 
 

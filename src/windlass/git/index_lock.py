@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles, long_lists, open_flags
+from windlass.git import gitfiles, long_lists
 
 _NAME = "index.lock"
 _OURS = re.compile(rb"windlass ([0-9a-f]{40,64})(?: ([0-9a-f]{40,64}))?\n(.*)", re.DOTALL)
@@ -50,18 +50,13 @@ def path_in(git_dir: str) -> str:
 def take(top: int, move: Move, *, git_dir: str) -> None:
     """Makes the lock in the git folder that is open as `top`, or says that another git has it."""
     try:
-        handle = os.open(_NAME, open_flags.NEW, 0o644, dir_fd=top)
+        # In one step: an empty one would be taken for another git's, which nobody removes.
+        gitfiles.make_at(top, _NAME, _told(move))
     except FileExistsError:
         raise CheckoutBusy(
             f"another git is working in this checkout: {path_in(git_dir)} exists",
             "wait for it to end; if none is running, delete that file",
         ) from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(_told(move))
-    except OSError:
-        release(top)  # on a full disk: an empty one would be taken for another git's
-        raise
 
 
 def tell(top: int, move: Move) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from windlass import whole_file
 from windlass.git import object_transfer, workspace_state
+from windlass.git.blobs import kinds
 from windlass.git.quarantine import format_config
 from windlass.git.repository import object_format
 
@@ -134,7 +135,7 @@ def objects(folder: str) -> str:
 
 
 def refs(repo: Repository) -> list[Ref]:
-    """Lists the refs that are shown."""
+    """Lists the refs that are shown: all but those that name what is not there."""
     for extra in ("%(*objectname)", ""):
         said = repo.git(
             "for-each-ref", f"--format=%(objectname) {extra} %(refname)", *SHOWN, ok=(0, 128)
@@ -146,7 +147,9 @@ def refs(repo: Repository) -> list[Ref]:
     for line in said.out.splitlines():
         oid, peeled, name = line.split(b" ", 2)
         refs.append(Ref(name, oid, peeled))
-    return refs
+    # With one that names nothing, `git log --all` would fail in every clone.
+    there = kinds(repo.dirs, {ref.oid.decode() for ref in refs})
+    return [ref for ref in refs if ref.oid.decode() in there]
 
 
 def packed(listed: Iterable[Ref]) -> bytes:

@@ -21,7 +21,7 @@ from windlass.git import commit_times, gitfiles, long_lists, names, registered, 
 from windlass.git.blobs import kinds
 from windlass.git.environment import Dirs
 from windlass.git.person_git import user_settings
-from windlass.git.runner import run
+from windlass.git.runner import failed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _WINDLASS = "refs/windlass/"
 _MOST_NAMES = 5
 """How many names stand for one another before git gives up."""
 _HOLDERS = (
-    *("refs/heads/", "refs/remotes/", f"{_WINDLASS}upstream/"),
+    *("refs/heads/", "refs/remotes/", "refs/tags/", f"{_WINDLASS}upstream/"),
     *(f"{_WINDLASS}{kept}/" for kept in ("base", "changes", "restored", "trash")),
 )
 """Where a commit is held by somebody who may bring it back."""
@@ -217,12 +217,6 @@ def identity(repo: Repository) -> tuple[str, str] | None:
     return (name, email) if name and email else None
 
 
-def wants_signatures(repo: Repository) -> bool:
-    """Whether the user's own git signs each commit that they make here."""
-    said = user_settings(cwd=repo.root).get("commit.gpgsign", "false").lower()
-    return said not in ("false", "no", "off", "0", "")
-
-
 def check_branch_name(branch: str) -> None:
     """Refuses what git would not take as a branch name."""
     said = run(["check-ref-format", f"refs/heads/{branch}"], ok=(0, 1, 128, 129))
@@ -340,14 +334,18 @@ def _branch_in(head: bytes | None) -> str | None:
 
 
 def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
-    """Says whether `newer` contains `older`."""
-    return repo.git("merge-base", "--is-ancestor", older, newer, ok=(0, 1)).code == 0
+    """Says whether `newer` contains `older`; a commit that is not here is in nothing."""
+    words = ("merge-base", "--is-ancestor", older, newer)
+    said = repo.git(*words, ok=(0, 1, 128))
+    if said.code == 128 and (resolve(repo, older) or not resolve(repo, newer)):
+        raise failed(words, said, dirs=repo.dirs)
+    return said.code == 0
 
 
 def is_elsewhere(repo: Repository, commit: str, *, branch: str) -> bool:
     """Whether anything but a branch has a commit, or was begun on it.
 
-    A remote, another branch, a worktree on none, what an agent has or had, in the trash as well.
+    A remote, another branch, a tag, a worktree on none, what an agent has or had, in the trash too.
     """
     args = ["--format=%(refname)", f"--contains={commit}", *_HOLDERS]
     having = {os.fsdecode(name) for name in repo.git("for-each-ref", *args).out.splitlines()}

@@ -41,6 +41,24 @@ class TookTooLong(GitError):
     """Git did not finish in its time."""
 
 
+class Crashed(GitError):
+    """Git itself is at fault: it died of what it was given, and would each time."""
+
+
+_CRASHES = frozenset(
+    -number
+    for number in (
+        signal.SIGABRT,
+        signal.SIGBUS,
+        signal.SIGFPE,
+        signal.SIGILL,
+        signal.SIGSEGV,
+        signal.SIGTRAP,
+    )
+)
+"""How a program ends that dies of itself; every other signal is somebody's."""
+
+
 class GitResult(msgspec.Struct, frozen=True):
     """How one git call ended."""
 
@@ -238,6 +256,8 @@ def failed(
     # What git repeats may be an agent's words.
     output = printable((result.err or result.out).decode(errors="backslashreplace"))
     said = program_failed(argv, result.code, output)
+    if result.code in _CRASHES:
+        return Crashed(said, "git itself crashes on it; `git fsck` shows what is odd there")
     full = disk_room.full(cwd, *((dirs.work_tree, dirs.git_dir) if dirs else ()))
     if full:
         return GitError(

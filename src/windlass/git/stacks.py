@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from windlass.core.errors import GitError
-from windlass.git import gate_trees, merges, path_count, reverts, workspace_state
+from windlass.git import gate_trees, merges, path_count, reverts, soundness, workspace_state
 from windlass.git.bounds import LONG
 from windlass.git.environment import Dirs
 from windlass.git.repository import (
@@ -23,7 +23,7 @@ from windlass.git.repository import (
     null_oid,
     require,
 )
-from windlass.git.runner import run
+from windlass.git.runner import Crashed, run
 
 
 class Layer(NamedTuple):
@@ -59,7 +59,7 @@ class Stack(NamedTuple):
     trees: tuple[str, ...] = ()
     """What each of those in the group made of what lies below it."""
     refused: Mapping[str, str] = MappingProxyType({})
-    """Why changes cannot be merged with anything, whenever that is tried."""
+    """Why changes cannot be merged with anything, whenever that is tried: git dies of them, too."""
     unmade: Mapping[str, str] = MappingProxyType({})
     """Why nobody knows of changes whether they merge: git failed, as on a full disk."""
 
@@ -87,8 +87,16 @@ def build(
             # What its author made of it is no reason to hold the others.
             refused[layer.name] = told(error)
             continue
+        except Crashed as error:
+            # On top of others nobody knows on which of them it is.
+            if top == tip:
+                refused[layer.name] = told(error)
+            else:
+                deferred.append(layer.name)
+            continue
         except GitError as error:
-            unmade[layer.name] = told(error)
+            is_its_own = soundness.is_broken(repo, layer.head, beside=tip)
+            (refused if is_its_own else unmade)[layer.name] = told(error)
             continue
         if not fits and alone_paths:
             conflicts[layer.name] = alone_paths

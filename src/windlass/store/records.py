@@ -15,9 +15,14 @@ from windlass.store.store import Writing
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def every(kind: type[S], connection: sa.Connection, query: sa.Select[Any]) -> list[S]:
-    """The rows that a query finds, as structs."""
-    rows = connection.execute(query).all()
+def every(
+    kind: type[S],
+    connection: sa.Connection,
+    query: sa.Select[Any],
+    bound: Mapping[str, Any] | None = None,
+) -> list[S]:
+    """The rows that a query finds, as structs; `bound` are the values of its parameters."""
+    rows = connection.execute(query, bound).all()
     names = _names(rows[0]) if rows else ()
     return [_shaped(kind, names, row) for row in rows]
 

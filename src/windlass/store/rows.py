@@ -296,13 +296,19 @@ def _observation(row: sa.Row[Any]) -> Observation:
     )
 
 
+_FORGET = sa.delete(t.observations).where(
+    t.observations.c.agent == sa.bindparam("of_agent"),
+    t.observations.c.source == sa.bindparam("of_source"),
+)
+_OBSERVE = sa.insert(t.observations)
+
+
 def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
     """Keeps the latest word of its source, in short."""
     seen = msgspec.structs.replace(seen, reason=in_short(seen.reason))
-    same_source = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)
-    writing.connection.execute(sa.delete(t.observations).where(same_source))
     values = {"agent": uid, **msgspec.to_builtins(seen), "evidence": seen.evidence}
-    writing.connection.execute(sa.insert(t.observations).values(values))
+    writing.connection.execute(_FORGET, {"of_agent": uid, "of_source": values["source"]})
+    writing.connection.execute(_OBSERVE, values)
 
 
 def shift_what_lasts(writing: Writing, step: float, *, fresh: float) -> None:

@@ -1,7 +1,6 @@
 """Queries on what was spent, and on the marks that say how far spending was read.
 
-The same spending may be in the table twice, once per source. Of a session only the source that
-says more counts; so sums are made here and nowhere else.
+Sums for `wl costs`, in groups, are in `spending_groups`; which rows count `counted_spending` says.
 """
 
 from __future__ import annotations
@@ -17,33 +16,12 @@ from windlass.core import shapes
 from windlass.core.crew import Limits
 from windlass.core.ids import RepoId, Uid
 from windlass.core.usage import Usage
-from windlass.store import rows
+from windlass.store import counted_spending, records, rows
 from windlass.store import tables as t
 from windlass.store.store import Writing
 
 Source = Literal["transcript", "result", "relay"]
-_SUMMED = (
-    "input_tokens",
-    "output_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "cost",
-)
-
-
-class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """What one session of an agent spent on one model in one day."""
-
-    agent: Uid
-    session: int
-    day: str
-    model: str
-    notional: bool
-    input_tokens: int
-    output_tokens: int
-    cache_creation_input_tokens: int
-    cache_read_input_tokens: int
-    cost: float
+_SUMMED = (*counted_spending.TOKENS, "cost")
 
 
 def add(
@@ -93,27 +71,6 @@ def models(connection: sa.Connection, uid: Uid) -> set[str]:
     return set(connection.execute(query).scalars())
 
 
-def spent(
-    connection: sa.Connection, *, repo: RepoId | None = None, since: str | None = None
-) -> list[Spent]:
-    """What every agent, live or ended, spent: by session, day and model."""
-    counted = _counted()
-    named = [counted.c[name] for name in ("agent", "session", "day", "model", "notional")]
-    query = sa.select(
-        *named, *(sa.func.sum(counted.c[name]).label(name) for name in _SUMMED)
-    ).group_by(*named)
-    if repo is not None:
-        query = query.join(t.agents, t.agents.c.uid == counted.c.agent)
-        query = query.where(t.agents.c.repo == repo)
-    if since is not None:
-        query = query.where(counted.c.day >= since)
-    counted_rows = connection.execute(query.order_by(*named)).mappings()
-    return [
-        shapes.convert({str(k): v for k, v in row.items()}, Spent, strict=False)
-        for row in counted_rows
-    ]
-
-
 class SessionTotal(msgspec.Struct, frozen=True, kw_only=True):
     """What one session of an agent came to; a part of it may be a subscription's."""
 
@@ -125,17 +82,18 @@ class SessionTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 def by_session(connection: sa.Connection, agents: Collection[Uid]) -> list[SessionTotal]:
     """What each session of these agents came to."""
-    counted = _counted(frozenset({"of_agents"}))
-    owed = sa.func.sum(sa.case((counted.c.notional, 0.0), else_=counted.c.cost))
-    covered = sa.func.sum(sa.case((counted.c.notional, counted.c.cost), else_=0.0))
-    query = sa.select(
-        counted.c.agent, counted.c.session, owed.label("usd"), covered.label("notional_usd")
+    return records.every(SessionTotal, connection, _by_session(), {"of_agents": list(agents)})
+
+
+@cache
+def _by_session() -> sa.Select[Any]:
+    counted = counted_spending.counted(frozenset({"of_agents"}))
+    return sa.select(
+        counted.c.agent,
+        counted.c.session,
+        counted_spending.owed(counted).label("usd"),
+        counted_spending.covered(counted).label("notional_usd"),
     ).group_by(counted.c.agent, counted.c.session)
-    found = connection.execute(query, {"of_agents": list(agents)}).mappings()
-    return [
-        shapes.convert({str(k): v for k, v in row.items()}, SessionTotal, strict=False)
-        for row in found
-    ]
 
 
 def total(
@@ -168,18 +126,15 @@ def totals(
     """The USD of all spending of one kind, in a repository or on a day, agent by agent."""
     asked = {"of_repo": repo, "of_day": day}
     bound = {name: value for name, value in asked.items() if value is not None}
-    found = connection.execute(_totals(frozenset(bound)), {**bound, "of_kind": notional})
-    return [
-        shapes.convert({str(k): v for k, v in row.items()}, AgentTotal, strict=False)
-        for row in found.mappings()
-    ]
+    query = _totals(frozenset(bound))
+    return records.every(AgentTotal, connection, query, {**bound, "of_kind": notional})
 
 
 @cache
 def _totals(bound: frozenset[str]) -> sa.Select[Any]:
-    counted = _counted(bound)
+    counted = counted_spending.counted(bound)
     agents = t.agents.c
-    query = (
+    return (
         sa.select(
             agents.uid.label("agent"),
             agents.repo,
@@ -190,47 +145,14 @@ def _totals(bound: frozenset[str]) -> sa.Select[Any]:
         .where(counted.c.notional == sa.bindparam("of_kind"))
         .group_by(agents.uid)
     )
-    if "of_day" in bound:
-        query = query.where(counted.c.day == sa.bindparam("of_day"))
-    return query
 
 
 @cache
 def _total(bound: frozenset[str]) -> sa.Select[tuple[Any]]:
     """Made once: budgets are judged at every look, and making it takes longer than asking."""
-    counted = _counted(bound)
+    counted = counted_spending.counted(bound)
     query = sa.select(sa.func.sum(counted.c.cost))
-    query = query.where(counted.c.notional == sa.bindparam("of_kind"))
-    if "of_day" in bound:
-        query = query.where(counted.c.day == sa.bindparam("of_day"))
-    return query
-
-
-def _counted(bound: frozenset[str] = frozenset()) -> sa.Subquery:
-    """The rows that count: of each session those of the source that comes to more.
-
-    Sources are compared by session, not by model: a model may be called one thing where it is asked
-    for and another where it answers, and would then count twice.
-    """
-    c = t.usage.c
-    rank = sa.func.row_number().over(
-        partition_by=(c.agent, c.session), order_by=(sa.func.sum(c.cost).desc(), c.source)
-    )
-    ranked = sa.select(c.agent, c.session, c.source, rank.label("rank"))
-    if "of_agent" in bound:
-        ranked = ranked.where(c.agent == sa.bindparam("of_agent"))
-    if "of_agents" in bound:
-        ranked = ranked.where(c.agent.in_(sa.bindparam("of_agents", expanding=True)))
-    if "of_repo" in bound:
-        there = sa.select(t.agents.c.uid).where(t.agents.c.repo == sa.bindparam("of_repo"))
-        ranked = ranked.where(c.agent.in_(there))
-    if "of_day" in bound:
-        # Whole sessions, of agents that spent anything on the day: history stays unread.
-        then = sa.select(c.agent).where(c.day == sa.bindparam("of_day"))
-        ranked = ranked.where(c.agent.in_(then))
-    best = ranked.group_by(c.agent, c.session, c.source).subquery()
-    same = (c.agent == best.c.agent) & (c.session == best.c.session) & (c.source == best.c.source)
-    return sa.select(t.usage).join(best, same).where(best.c.rank == 1).subquery()
+    return query.where(counted.c.notional == sa.bindparam("of_kind"))
 
 
 def mark(connection: sa.Connection, uid: Uid, name: str) -> dict[str, Any]:

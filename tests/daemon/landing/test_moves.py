@@ -221,6 +221,19 @@ def test_what_is_not_as_it_was_known_is_not_moved(store: Store) -> None:
     assert (found(store, draft).state, told(store)) == ("queued", before)
 
 
+def test_what_needs_two_that_go_is_held_once(store: Store) -> None:
+    """One of these needs the other, so that it goes by both ways."""
+    base = add(store)
+    middle = add(store, needs=(base.id,))
+    top = add(store, needs=(base.id, middle.id))
+    for change in (base, middle, top):
+        store.write(partial(moves.enter, change=change, event="change.submitted"))
+    store.write(partial(tell, change=found(store, base), event="merge.hard_fail"))
+    assert [found(store, change).state for change in (middle, top)] == ["held", "held"]
+    assert told(store).count(("change.stopped", top.id)) == 1
+    assert found(store, top).why == f"it needs {middle.id}, which is held"
+
+
 def test_a_restart_leaves_alone_what_its_queue_is_trying(ground: LandingGround) -> None:
     """The gate goes on with it. What nothing tries any more waits again, and lands."""
     ground.commit({"more.py": "more = 1\n"}, branch="tried")

@@ -261,6 +261,36 @@ def test_what_was_pushed_is_taken_back_by_a_revert_alone(ground: UpstreamGround)
     assert repository.is_elsewhere(git, landed, branch="main")
 
 
+@pytest.mark.parametrize("method", ["merge", "squash"])
+def test_what_the_server_makes_of_a_push_is_what_has_landed(
+    ground: UpstreamGround, method: str
+) -> None:
+    """It has the proven tree; the branch here follows it, and it is known to hold the branch."""
+    ground.configure("landing.method", method)
+    hook = ground.bare / "hooks" / "post-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        "#!/bin/sh\nwhile read old new ref; do\n"
+        "made=$(git -c user.name=Forge -c user.email=f@example.org"
+        ' commit-tree -p "$old" -m squashed "$new^{tree}")\n'
+        'git update-ref "$ref" "$made"\ndone\n'
+    )
+    hook.chmod(0o755)
+    ground.commit({"more.py": "more = 1\n"}, branch="mine")
+    name = ground.submit("mine")
+    ground.settle()
+    shown = ground.change(name)
+    assert shown["state"] == "landed", shown
+    assert ground.remote("log", "-1", "--format=%H %s", "main") == f"{shown['commit']} squashed"
+    assert ground.git("rev-parse", "main") == shown["commit"]
+    assert (ground.root / "more.py").exists()
+    assert shown["why"] == ""
+    ground.git("branch", "once-more", "mine")
+    again = ground.submit("once-more")
+    ground.settle()
+    assert ground.change(again)["state"] == "nothing-to-land"
+
+
 def test_squashed_a_remote_has_one_commit_as_well(ground: UpstreamGround) -> None:
     """And the branch here follows it."""
     ground.configure("landing.method", "squash")

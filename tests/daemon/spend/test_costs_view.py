@@ -8,7 +8,12 @@ from tests.daemon.spend.cost_bench import NOON, TENTH, Bench, line
 from tests.support import whole_rows
 
 from windlass.core.errors import ConfigError, UserError
+from windlass.core.events import UsageRefused
+from windlass.core.ids import RepoId, Uid
+from windlass.core.usage import Usage
 from windlass.daemon.spend import costs
+from windlass.store import spending
+from windlass.store.store import Writing
 
 
 def test_a_day_is_the_day_on_which_it_was_spent(bench: Bench) -> None:
@@ -47,6 +52,55 @@ def test_costs_are_grouped_as_asked_and_ended_agents_are_among_them(bench: Bench
     assert by["task"] == {"(no task)": 0.42}
     assert by["model"] == {"claude-opus-4-8": 0.4, "claude-haiku-4-5": 0.02}
     assert bench.view()["total"]["input_tokens"] == 5 * TENTH
+
+
+def test_of_many_ended_agents_the_dearest_have_rows_and_the_others_one_sum(bench: Bench) -> None:
+    """A year of them is ten thousand lines, which nobody reads."""
+    bench.agent("idle")
+    ended = [bench.agent(f"old{number:02}", ended_at=NOON) for number in range(53)]
+
+    def spend(writing: Writing) -> None:
+        for number, agent in enumerate(ended):
+            spending.add(
+                writing,
+                agent.uid,
+                1,
+                day=costs.day_of(NOON),
+                model="m",
+                source="transcript",
+                used=Usage(input_tokens=number),
+                cost=number,
+                notional=number == 2,
+            )
+
+    bench.store.write(spend)
+    view = bench.view()
+    dearest = [f"old{number:02}" for number in range(52, 2, -1)]
+    assert [row["name"] for row in view["rows"]] == [*dearest, "idle"]
+    others = view["others"]
+    assert (others["agents"], others["usd"], others["notional_usd"]) == (3, 1.0, 2.0)
+    assert others["input_tokens"] == 3
+    assert view["total"]["usd"] == sum(range(53)) - 2
+    everybody = bench.view(all=True)
+    assert len(everybody["rows"]) == 54
+    assert "others" not in everybody
+    assert everybody["total"] == view["total"]
+    assert "others" not in bench.view(by="model")
+    assert "others" not in bench.view(since="2026-03-11")
+
+
+def test_what_was_refused_is_told_of_agents_of_the_repository(bench: Bench) -> None:
+    fox, owl = bench.agent("fox"), bench.agent("owl", ended_at=NOON)
+
+    def refuse(writing: Writing) -> None:
+        for agent, reports in ((fox, 2), (owl, 1), (fox, 3)):
+            event = UsageRefused(source="result", reports=reports, why="far too much")
+            writing.emit(event, repo=agent.repo, agent=agent.uid)
+        elsewhere = UsageRefused(source="result", reports=1, why="far too much")
+        writing.emit(elsewhere, repo=RepoId("r9"), agent=Uid("gone"))
+
+    bench.store.write(refuse)
+    assert bench.view()["refused"] == {"fox": 5, "owl": 1}
 
 
 def test_what_a_subscription_pays_is_told_apart(bench: Bench) -> None:

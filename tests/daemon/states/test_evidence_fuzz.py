@@ -36,7 +36,7 @@ from windlass.daemon.kernel.context import session_name
 from windlass.daemon.launch import session_request
 from windlass.daemon.mail import delivery
 from windlass.daemon.spend import budgets
-from windlass.store import mailbox, rows, spending
+from windlass.store import mailbox, rows, spending, spending_groups
 from windlass.store.rows import Session
 
 SECRET = "what only the person knows"  # noqa: S105 - of this test
@@ -304,7 +304,10 @@ def try_one(stage: Stage, seed: int) -> None:
                 stage.workshop.services.watcher.try_to_look(rat.uid)
     said = stage.faces(rat, *dice.sample(_FACES, 3))
     assert SECRET.encode() not in said
-    assert LURE not in {row.model for row in stage.context.store.read(spending.spent)}
+    spent = stage.context.store.read(
+        lambda c: spending_groups.grouped(c, "model", repo=None, since=None)
+    )
+    assert LURE not in {row.name for row in spent}
     assert stage.innocent() == before
     budgets.refuse_spent(stage.context, rat.repo)
     stage.end(rat)

@@ -13,7 +13,7 @@ from windlass.core.sessions import OUTPUT
 from windlass.core.states import State
 from windlass.daemon.launch import session_request
 from windlass.daemon.states import watcher
-from windlass.store import rows, spending
+from windlass.store import rows, spending_groups
 from windlass.store.store import Event
 
 PARTS = 2
@@ -177,9 +177,11 @@ def test_models_beyond_number_are_counted_as_one(workshop: Workshop) -> None:
     said = [{"type": "assistant", "message": answer} for answer in answers]
     path.write_text("".join(json.dumps(line) + "\n" for line in said))
     workshop.services.watcher.look(fox.uid)
-    spent = workshop.context.store.read(spending.spent)
+    spent = workshop.context.store.read(
+        lambda c: spending_groups.grouped(c, "model", repo=None, since=None)
+    )
     assert (len(spent), sum(row.input_tokens for row in spent)) == (33, 500_000)
-    assert max(row.input_tokens for row in spent if row.model == "unknown") == 468_000
+    assert [row.input_tokens for row in spent if row.name == "unknown"] == [468_000]
 
 
 def test_of_what_an_agent_calls_its_tools_and_tasks_a_listing_shows_the_beginning(

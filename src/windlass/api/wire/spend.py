@@ -11,11 +11,15 @@ By = Literal["agent", "role", "task", "step", "mode", "credential", "day", "mode
 
 
 class CostsRequest(AnyRequest):
-    """Asks what was spent, grouped, from a day on."""
+    """Asks what was spent, grouped, from a day on.
+
+    By agent it is of live ones and of the dearest ended ones, unless `all` are wanted.
+    """
 
     by: NotRequired[By | None]
     since: NotRequired[Word | None]
     all_repos: NotRequired[bool]
+    all: NotRequired[bool]
 
 
 class CostRow(TypedDict):
@@ -37,9 +41,16 @@ class CostRow(TypedDict):
     ended: NotRequired[bool]
 
 
+class OtherCosts(CostRow):
+    """What ended agents spent that are not shown one by one, and how many they are."""
+
+    agents: int
+
+
 class CostsReply(TypedDict):
     """What was spent, in groups, from a day on.
 
+    `others` is there where not every agent that spent anything has a row; `total` is of everybody.
     `refused` says how many reports of an agent were not counted, as no agent CLI could write them.
     """
 
@@ -47,5 +58,6 @@ class CostsReply(TypedDict):
     since: str | None
     repo: str | None
     rows: list[CostRow]
+    others: NotRequired[OtherCosts]
     total: CostRow
     refused: dict[str, int]

@@ -10,6 +10,7 @@ from windlass.cli.call import Call
 
 EXAMPLES = (
     "wl costs",
+    "wl costs --all --since 30d",
     "wl costs --by task",
     "wl costs --by day --since 7d",
     "wl costs --by model --all-repos --json",
@@ -34,12 +35,15 @@ def arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--since", metavar="DATE|7d", help="from that day on")
     parser.add_argument("--all-repos", action="store_true", help="other repositories too")
+    parser.add_argument(
+        "--all", action="store_true", help="every ended agent by itself, not only the dearest 50"
+    )
 
 
 def run(call: Call) -> int:
     """Prints what was spent, as a table."""
     args = call.args
-    costs = call.ask("costs", by=args.by, since=args.since, all_repos=args.all_repos)
+    costs = call.ask("costs", by=args.by, since=args.since, all_repos=args.all_repos, all=args.all)
     call.data(costs)
     if call.json:
         return 0
@@ -59,7 +63,8 @@ def _print(call: Call, costs: dict[str, Any]) -> None:
     places = render.short_paths(known)
     repo_column = ("REPO",) if several else ()
     head = (costs["by"].upper(), *_TOKENS, "COST", *repo_column)
-    everything = (*costs["rows"], costs["total"])
+    others = [{**left, "name": _others(left)}] if (left := costs.get("others")) else []
+    everything = (*costs["rows"], *others, costs["total"])
     largest = {field: max(row[field] for row in everything) for field in _TOKENS.values()}
     lines = [
         (
@@ -79,6 +84,11 @@ def _print(call: Call, costs: dict[str, Any]) -> None:
         for line in (head, *lines)
     ]
     render.table(call, head=aligned[0], lines=aligned[1:], grow=0, spare=(3, 4, 1, 2))
+
+
+def _others(left: dict[str, Any]) -> str:
+    number = left["agents"]
+    return f"{number:,} {'other' if number == 1 else 'others'} (ended)"
 
 
 def count(tokens: int, largest: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 REVIEW = "nobody has looked at it yet"
 """Why a person has to look at a revision that has nothing special about it."""
 
-_NOT_GREEN = ("failed", "could-not-run", "ran-nothing")
+_HALTS = ("failed", "could-not-run", "ran-nothing", "gone")
 COULD_NOT_RUN = "the gate could not run"
 """Why a revision is held that nobody can judge; what stood against it is told after it."""
 
@@ -17,16 +17,18 @@ def needs(change: str, needed: str, state: str) -> str:
 
 
 def halted(target: str, outcome: str = "failed") -> str:
-    """Why nothing lands on a target that is not green: what waits for that goes on when it is."""
+    """Why nothing lands on a target: what waits goes on once that is there, and green."""
     match outcome:
         case "could-not-run":
             return f"the gate could not run on {target} itself"
         case "ran-nothing":
             return f"no test ran on {target} itself"
+        case "gone":
+            return f"there is no branch {target} to land on"
         case _:
             return f"{target} is not green by itself"
 
 
 def is_halted(why: str, target: str) -> bool:
-    """Whether a change waits for nothing but that its target is green."""
-    return why in {halted(target, outcome) for outcome in _NOT_GREEN}
+    """Whether a change waits for nothing but that its target is there, and green."""
+    return why in {halted(target, outcome) for outcome in _HALTS}

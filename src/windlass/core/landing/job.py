@@ -51,6 +51,8 @@ _PAUSE = 10.0
 _LONGEST_PAUSE = 600.0
 """Seconds until what failed is tried again (a remote is asked): the first ones, and the most."""
 _MOST_MISSES = 10
+_UNKNOWN = "unknown"
+"""The tip on which landing halts, where nobody knows which."""
 _LOOK_AGAIN = 60.0
 """Seconds until it is looked again whether a person has mended the target."""
 
@@ -441,6 +443,9 @@ def _sent_back(state: LandingState, decision: Plan) -> list[Stopped]:
 def _stop(state: LandingState, stopped: list[Stopped]) -> Decision:
     if not stopped:
         return _next(state)
+    if any(holds.is_halted(found.why, state.target) for found in stopped):
+        # Whether it goes on, only a look can tell.
+        state = msgspec.structs.replace(state, red=state.red or _UNKNOWN, look=0)
     return _do(state, STOP, stopped=msgspec.to_builtins(stopped), tip=state.tip)
 
 
@@ -476,7 +481,7 @@ def _counted(job: Job) -> dict[str, Any]:
     tries = [{**tried, "by_old_gate": tried.get("half", False)} for tried in job.state["tries"]]
     names = {"tries": tries, "deferred": job.state.get("later", ())}
     # Whether it halts, only a look can tell.
-    red = {"red": "unknown"}
+    red = {"red": _UNKNOWN}
     return {**job.state, **names, **red, "sequence": job.sequence, "number": 0}
 
 

@@ -11,6 +11,7 @@ import msgspec
 from windlass.core import shapes
 from windlass.core.errors import ConfigError, Conflict
 from windlass.core.ids import RepoId
+from windlass.core.landing import holds
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.core.landing.queue import Try
@@ -85,7 +86,12 @@ class Landings:
             work.keep(**{**found, "plan": pushed})
             return
         work.read(partial(set_aside.refuse_move, repo=repo.id, branch=work.data["target"]))
-        target = gates.target(self._context, repo, git, branch=work.data["target"])
+        try:
+            target = gates.target(self._context, repo, git, branch=work.data["target"])
+        except gates.NoTarget:
+            why = holds.halted(work.data["target"], "gone")
+            work.keep(**found | {"in_the_way": dict.fromkeys(tried.group, why)})
+            return
         found |= {"mode": target.mode, "remote": target.remote}
         ref = f"refs/heads/{work.data['target']}"
         if target.mode != "local":

@@ -2,6 +2,7 @@
 
 A push of which nobody knows what became of it is settled by reading the remote, before anything
 else lands. So it may be done again at any time: what is there already is not pushed once more.
+A server may make another commit of what it takes; one of the proven tree is the landing then.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from windlass.core import shapes
 from windlass.core.errors import WindlassError
@@ -22,7 +25,7 @@ from windlass.daemon.kernel.running_intents import RunningIntent
 from windlass.daemon.landing import landed
 from windlass.daemon.landing.upstreams import Upstreams
 from windlass.daemon.mail import notices
-from windlass.git import gate_trees, merges, remotes, repository
+from windlass.git import gate_trees, mainline, merges, remotes, repository, squashes
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
 from windlass.store import changes as rows
@@ -37,6 +40,8 @@ class Settled(NamedTuple):
 
     outcome: Literal["landed", "moved", "refused", "unsettled"]
     why: str = ""
+    commit: str = ""
+    """What has landed: what was pushed, or what the remote has made of it."""
 
 
 class Pushes:
@@ -60,6 +65,7 @@ class Pushes:
             git, plan, remote=work.data["remote"], is_wanted=lambda: self._is_wanted(work)
         )
         if settled.outcome == "landed":
+            plan = _as_landed(git, plan, settled.commit)
 
             def change(writing: Writing) -> None:
                 for name in work.data["tried"]["group"]:
@@ -71,7 +77,7 @@ class Pushes:
             why = f"nobody knows yet whether it was pushed: {settled.why}"
             repo, heads = RepoId(work.intent.repo), work.data["heads"]
             self._upstreams.say_unreachable(repo, why, heads, is_first=is_first)
-        work.keep(outcome=settled.outcome, refused=settled.why)
+        work.keep(outcome=settled.outcome, refused=settled.why, plan=msgspec.to_builtins(plan))
 
     def _is_wanted(self, work: RunningIntent) -> bool:
         """Whether nobody has taken back any of it since it was proven."""
@@ -112,7 +118,9 @@ def settle(
         except WindlassError as error:
             return Settled("unsettled", f"{error.message} ({error.hint})")
         if tip is not None and repository.is_ancestor(git, plan.new, tip):
-            return Settled("landed")
+            return Settled("landed", commit=plan.new)
+        if tip is not None and (made := _rewritten(git, plan, tip)):
+            return Settled("landed", commit=made)
         if tip == plan.old and said in ("pushed", "moved"):
             if told := _elsewhere(git, remote, branch):
                 return Settled("refused", told)
@@ -128,6 +136,27 @@ def settle(
             break
     told = f"{remote} does not take it: {why}; where {branch} is protected, land by pull requests"
     return Settled("refused", f"{printable_line(told)}: wl config set landing.mode pr --global")
+
+
+def _rewritten(git: Repository, plan: MergePlan, tip: str) -> str:
+    """The commit of just the proven tree that a remote has in the place of what was pushed."""
+    if tip == plan.old or not repository.is_ancestor(git, plan.old, tip):
+        return ""
+    came = mainline.moves(git, tip, since=plan.old)
+    return next((moved.commit for moved in reversed(came) if moved.tree == plan.tree), "")
+
+
+def _as_landed(git: Repository, plan: MergePlan, commit: str) -> MergePlan:
+    """The plan with the commit that the remote has, which is known to hold what was merged."""
+    if commit == plan.new:
+        return plan
+    (made,) = mainline.moves(git, commit, limit=1)
+    merge = plan.stands_for or plan.new
+    is_squash = made.parents == (plan.old,)
+    plan = msgspec.structs.replace(plan, new=commit, stands_for=merge if is_squash else "")
+    if is_squash:
+        squashes.keep(git, plan)
+    return plan
 
 
 def _elsewhere(git: Repository, remote: str, branch: str) -> str:

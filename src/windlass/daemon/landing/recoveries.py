@@ -1,6 +1,7 @@
 """The effect `landing.recover`: what was held because the target was not green goes on when it is.
 
-A landing says so by itself. A person's own commit, or a run of theirs, nobody else would see.
+A landing says so by itself. A person's own commit, or a run of theirs, nobody else would see; nor
+that a target is there again that was renamed or deleted.
 """
 
 from __future__ import annotations
@@ -40,19 +41,27 @@ class Recoveries:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         target, red = work.data["target"], work.data["red"]
         held = self._context.store.read(lambda c: rows.listed(c, repo.id, states={"held"}))
-        if not any(c.target == target and holds.is_halted(c.why, target) for c in held):
+        halted = {c.why for c in held if c.target == target and holds.is_halted(c.why, target)}
+        if not halted:
             work.keep(found="")
             return
-        look = self._upstreams.refresh(repo, target)
+        try:
+            look = self._upstreams.refresh(repo, target)
+        except gates.NoTarget:
+            work.keep(found=red)
+            return
         gate = gates.find(self._context, repo, branch=target)
         if gate is None or look.unreachable or look.held:
             work.keep(found=red)
             return
-        if not self._proofs.is_green(gate, gate.target.tree):
+        is_green = self._proofs.is_green(gate, gate.target.tree)
+        # Who was held because it was gone is told by a try of its own how it fares now.
+        if not is_green and holds.halted(target, "gone") not in halted:
             if gate.target.tip != red:
                 self._proofs.prove(gate, gate.target.tree)  # its end is heard, and looked at
             work.keep(found=gate.target.tip)
             return
         work.with_next_record(lambda w: moves.release_halted(w, repo.id, target))
         work.keep(found="")
-        green.follow(repos.git(repo), gate.target.tip)
+        if is_green:
+            green.follow(repos.git(repo), gate.target.tip)

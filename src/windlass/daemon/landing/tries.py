@@ -13,6 +13,7 @@ from windlass.core.board import FILE
 from windlass.core.errors import ConfigError, GitError
 from windlass.core.gate.spec import digest
 from windlass.core.ids import RepoId
+from windlass.core.landing import holds
 from windlass.core.landing import job as landing_job
 from windlass.core.landing.changes import OPEN, Change, ChangeId
 from windlass.core.landing.queue import Stopped, Try
@@ -58,6 +59,12 @@ class Tries:
         return Operation(landing_job.TRY, (step,), lambda _: [], lambda work: work.data["came"])
 
     def _try(self, work: RunningIntent) -> None:
+        try:
+            self._try_all(work)
+        except gates.NoTarget:
+            work.keep(came={"held": holds.halted(work.data["target"], "gone")})
+
+    def _try_all(self, work: RunningIntent) -> None:
         repo = repos.by_id(self._context, RepoId(work.intent.repo))
         heads = work.data["heads"]
         look = self._upstreams.refresh(repo, work.data["target"])

@@ -2,13 +2,15 @@
 
 A conversation is read by offset, and the offset is kept in the transaction that keeps what was
 read. Every answer of a model counts once per agent, wherever its lines turn up again. What headless
-sessions report of themselves is kept beside it: `store/spending.py` says which of the two counts.
+sessions report of themselves is kept beside it: `store/counted_spending.py` says which of the two
+counts.
 """
 
 from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
@@ -24,7 +26,7 @@ from windlass.core.crew import Agent
 from windlass.core.dialect import Dialect
 from windlass.core.errors import ConfigError, UserError, WindlassError
 from windlass.core.events import USAGE_REFUSED, LineSkipped, UsageRefused
-from windlass.core.ids import Uid
+from windlass.core.ids import RepoId, Uid
 from windlass.core.pricing import Table
 from windlass.core.usage import CountedMessage, Usage
 from windlass.daemon.kernel import line_reader, lookup
@@ -32,10 +34,8 @@ from windlass.daemon.kernel.context import Context
 from windlass.daemon.launch import session_request
 from windlass.daemon.spend import conversations, cost_groups
 from windlass.daemon.spend.conversations import Flaw
-from windlass.daemon.spend.cost_groups import Groups
 from windlass.store import rows, spending
 from windlass.store.rows import Session
-from windlass.store.spending import Spent
 from windlass.store.store import Writing
 
 log = logging.getLogger(__name__)
@@ -178,22 +178,18 @@ class Costs:
         by = request.get("by") or "agent"
         since = _since(request.get("since"), self._context.clock.now())
 
-        def read(connection: Any) -> tuple[list[Spent], list[Agent], Groups, dict[Uid, int]]:
-            live = rows.agents(connection, repo=repo)
-            ended = rows.agents(connection, repo=repo, ended=True)
-            spent = spending.spent(connection, repo=repo, since=since)
-            agents = [*live, *ended]
-            return spent, agents, Groups(connection, by, agents, repo), _refused(connection)
+        most = None if request.get("all") else cost_groups.ENDED_SHOWN
 
-        spent, agents, groups, refused = self._context.store.read(read)
-        return {
-            "by": by,
-            "since": since,
-            "repo": repo,
-            "rows": cost_groups.rows_of(groups, spent),
-            "total": cost_groups.summed("total", spent),
-            "refused": {agent.id: refused[agent.uid] for agent in agents if agent.uid in refused},
-        }
+        def read(connection: Any) -> CostsReply:
+            return {
+                "by": by,
+                "since": since,
+                "repo": repo,
+                **cost_groups.summed(connection, by, repo=repo, since=since, most=most),
+                "refused": _refused(connection, repo),
+            }
+
+        return self._context.store.read(read)
 
     def prices(self) -> Table:
         """The prices in force; a person's own file that is wrong is an error that says where."""
@@ -363,14 +359,14 @@ def _beyond(now: Usage, before: Usage) -> Usage:
     )
 
 
-def _refused(connection: Any) -> dict[Uid, int]:
+def _refused(connection: Any, repo: RepoId | None) -> dict[str, int]:
     """How many reports of each agent were refused; of the latest, as somebody may forge many."""
-    counts: dict[Uid, int] = {}
+    counts: Counter[Uid] = Counter()
     for event in rows.events(connection, subject=USAGE_REFUSED, last=_REMEMBERED):
-        if event.agent is not None:
-            reports = events.read(UsageRefused, event).reports
-            counts[event.agent] = counts.get(event.agent, 0) + reports
-    return counts
+        if event.agent is not None and repo in (None, event.repo):
+            counts[event.agent] += events.read(UsageRefused, event).reports
+    names = rows.names(connection, counts)
+    return {names[uid]: reports for uid, reports in sorted(counts.items()) if uid in names}
 
 
 def _since(text: str | None, now: float) -> str | None:
