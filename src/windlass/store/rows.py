@@ -157,8 +157,7 @@ def last_ended(connection: sa.Connection, called: str, *, repo: RepoId | None) -
 
 def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
     """Finds an agent, live or ended."""
-    agents = records.every(Agent, connection, sa.select(t.agents).where(t.agents.c.uid == uid))
-    return agents[0] if agents else None
+    return records.with_key(Agent, connection, t.agents, {"uid": uid})
 
 
 def below(connection: sa.Connection, uid: Uid) -> set[Uid]:
@@ -222,10 +221,10 @@ def live_session(connection: sa.Connection, uid: Uid) -> tuple[Agent, Session] |
 
 def session(connection: sa.Connection, uid: Uid, number: int) -> Session:
     """One session of an agent, as it is now."""
-    c = t.sessions.c
-    query = sa.select(t.sessions).where(c.agent == uid, c.number == number)
-    (only,) = records.every(Session, connection, query)
-    return only
+    found = records.with_key(Session, connection, t.sessions, {"agent": uid, "number": number})
+    if found is None:
+        raise AssertionError(f"{uid} has no session {number}")
+    return found
 
 
 def session_owner(connection: sa.Connection, marker: str) -> Uid | None:
@@ -271,8 +270,11 @@ def set_mark(writing: Writing, uid: Uid, number: int, name: str, value: Any) -> 
 
 def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
     """The latest word of each source about an agent."""
-    query = sa.select(t.observations).where(t.observations.c.agent == uid)
-    return [_observation(row) for row in connection.execute(query)]
+    return [_observation(row) for row in connection.execute(_SEEN, {"of_agent": uid})]
+
+
+_SEEN = sa.select(t.observations).where(t.observations.c.agent == sa.bindparam("of_agent"))
+"""Made once, as are the two below: states are folded with every hook."""
 
 
 def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
@@ -304,13 +306,19 @@ def _observation(row: sa.Row[Any]) -> Observation:
     )
 
 
+_FORGET = sa.delete(t.observations).where(
+    t.observations.c.agent == sa.bindparam("of_agent"),
+    t.observations.c.source == sa.bindparam("of_source"),
+)
+_OBSERVE = sa.insert(t.observations)
+
+
 def put_observation(writing: Writing, uid: Uid, seen: Observation) -> None:
     """Keeps the latest word of its source, in short."""
     seen = msgspec.structs.replace(seen, reason=in_short(seen.reason))
-    same_source = (t.observations.c.agent == uid) & (t.observations.c.source == seen.source)
-    writing.connection.execute(sa.delete(t.observations).where(same_source))
     values = {"agent": uid, **msgspec.to_builtins(seen), "evidence": seen.evidence}
-    writing.connection.execute(sa.insert(t.observations).values(values))
+    writing.connection.execute(_FORGET, {"of_agent": uid, "of_source": values["source"]})
+    writing.connection.execute(_OBSERVE, values)
 
 
 def shift_what_lasts(writing: Writing, step: float, *, fresh: float) -> None:
@@ -337,8 +345,7 @@ def shift_what_lasts(writing: Writing, step: float, *, fresh: float) -> None:
 
 def intent(connection: sa.Connection, key: str) -> Intent | None:
     """Finds an intent by its key."""
-    intents = records.every(Intent, connection, sa.select(t.intents).where(t.intents.c.id == key))
-    return intents[0] if intents else None
+    return records.with_key(Intent, connection, t.intents, {"id": key})
 
 
 def open_intents(connection: sa.Connection) -> list[Intent]:

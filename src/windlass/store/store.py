@@ -60,6 +60,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """What it is about: `task:PB-1`, `change:c12`, `message:` and an id, `agent:` and a uid."""
 
 
+_TELL = sa.insert(tables.events)
+"""Made once: it is written with every hook, and making it takes longer than writing."""
+
+
 class Writing:
     """One transaction of the writer: a connection, and the events that it will commit."""
 
@@ -94,7 +98,7 @@ class Writing:
             "data": fields,
         }
         row = {**values, "id": beyond + 1} if beyond else values
-        done = self.connection.execute(sa.insert(tables.events).values(row))
+        done = self.connection.execute(_TELL, row)
         number = done.inserted_primary_key
         if number is None:  # every dialect that we support returns the key
             raise AssertionError(kind)

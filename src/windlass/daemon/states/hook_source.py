@@ -28,7 +28,7 @@ from windlass.core.events import (
 )
 from windlass.core.policy import tool_policy
 from windlass.core.runs import last_words
-from windlass.core.states import LATEST, Observation
+from windlass.core.states import LATEST, Observation, State
 from windlass.daemon.kernel import line_reader, store_share
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.line_reader import FileOffset, Line
@@ -81,8 +81,10 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
         if taken.events_offset != session.events_offset:
             return  # who gave us the session had it from before somebody else read on
         before = taken.marks.get(TOOLS)
+        sights = _Sights(writing, agent)
         for record in batch.records:
-            taken = _take(writing, dialect, agent, taken, record)
+            taken = _take(writing, dialect, agent, taken, record, sights=sights)
+        sights.settle()
         if rules is not None:
             questions.record_dialogs(writing, agent, asked, rules)
         if batch.garbage:
@@ -92,7 +94,6 @@ def read_on(context: Context, agent: Agent, session: Session) -> bool:
         if (tools := taken.marks.get(TOOLS)) != before:
             rows.set_mark(writing, agent.uid, taken.number, TOOLS, tools)
         rows.change_session(writing, agent.uid, taken.number, events_offset=batch.end)
-        settle(writing, agent.uid)
         store_share.count(writing, agent.uid)
 
     context.store.write(change)
@@ -148,8 +149,47 @@ def _name(name: Any) -> str:
     return str(name)
 
 
+class _Sights:
+    """What the lines of one transaction say of an agent's state.
+
+    Of several in a row that say the same state the first and the last are kept: with tools at work
+    these are nearly all.
+    """
+
+    def __init__(self, writing: Writing, agent: Agent) -> None:
+        self._writing, self._agent = writing, agent
+        self._said: State | None = None
+        self._again: Observation | None = None
+
+    def take(self, seen: Observation) -> None:
+        """Keeps it at once where it is news, and else later."""
+        if seen.value is self._said:
+            self._again = seen
+            return
+        self.keep()
+        observe(self._writing, self._agent, seen)
+        self._said = seen.value
+
+    def keep(self) -> None:
+        """Keeps the last one that said the same again."""
+        if self._again is not None:
+            rows.put_observation(self._writing, self._agent.uid, self._again)
+            self._again = None
+
+    def settle(self) -> None:
+        """Keeps all of them, and the state that follows."""
+        self.keep()
+        settle(self._writing, self._agent.uid)
+
+
 def _take(
-    writing: Writing, dialect: Dialect, agent: Agent, session: Session, record: _Record
+    writing: Writing,
+    dialect: Dialect,
+    agent: Agent,
+    session: Session,
+    record: _Record,
+    *,
+    sights: _Sights,
 ) -> Session:
     """Keeps one line of events; returns the session, with its tool calls counted."""
     at, name, event = record
@@ -176,10 +216,11 @@ def _take(
     seen = dialect.from_hook(told, at=at, session=session.number)
     if seen is not None:
         if moment is HookMoment.SESSION_START:
+            sights.keep()
             seen = dialect.resumed(seen, rows.observations(writing.connection, agent.uid))
         tools = session.marks.get(TOOLS, 0)
-        # One by one: a short turn may be read at once, and its history shall have all of it.
-        observe(writing, agent, states.claimed(seen, tools=tools))
+        # State by state: a short turn may be read at once, and its history shall have all of it.
+        sights.take(states.claimed(seen, tools=tools))
     if agent.run:
         over = _turn_over(event, moment, seen, session)
         if moment is HookMoment.TOOL_CALL and _is_out_of_turns(agent, session):
