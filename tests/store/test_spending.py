@@ -13,8 +13,8 @@ from windlass.core.crew import Agent
 from windlass.core.ids import AgentId, RepoId, Uid
 from windlass.core.usage import Usage
 from windlass.store import rows, spending, spending_groups
+from windlass.store.counted_spending import Source
 from windlass.store.rows import Session
-from windlass.store.spending import Source
 from windlass.store.store import Store, Writing
 
 
