@@ -11,6 +11,7 @@ from tests.git.test_merges import plan, work
 from windlass.git import merges, submodule_moves
 from windlass.git.merges import MergePlan
 from windlass.git.repository import Repository
+from windlass.git.submodule_moves import Replaced, Stayed
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def lib(repo: Repository, ws: Path, tmp_path: Path) -> Path:
     return Path(repo.root) / "lib"
 
 
-def _stayed(repo: Repository, chosen: MergePlan) -> list[submodule_moves.Stayed]:
+def _stayed(repo: Repository, chosen: MergePlan) -> list[Stayed | Replaced]:
     return submodule_moves.stayed(repo, "main", old=chosen.old, new=chosen.new)
 
 
@@ -74,3 +75,40 @@ def test_one_that_the_person_has_moved_is_theirs(repo: Repository, lib: Path) ->
     merges.apply(repo, chosen)
     assert git(lib, "rev-parse", "HEAD") == mine
     assert _stayed(repo, chosen) == []
+
+
+@pytest.fixture
+def replaced(ws: Path, lib: Path) -> Path:
+    """The agent has a folder with a file of its own in the place of the submodule."""
+    git(ws, "rm", "-q", "--cached", "lib")
+    (ws / "lib").rmdir()
+    work(ws, "lib/own.txt", "own\n")
+    return lib
+
+
+def test_one_that_is_a_folder_now_is_told_while_git_takes_it_for_a_repository(
+    repo: Repository, replaced: Path
+) -> None:
+    """As after `git pull`: what is made in it no status shows."""
+    chosen = plan(repo)
+    merges.apply(repo, chosen)
+    (stayed,) = _stayed(repo, chosen)
+    assert stayed == (repo.root, ["lib"])
+    assert "delete lib/.git" in str(stayed)
+    (replaced / ".git").unlink()
+    assert _stayed(repo, chosen) == []
+
+
+def test_one_that_is_a_folder_now_is_none_any_more_where_submodules_go_along(
+    repo: Repository, replaced: Path
+) -> None:
+    """Its repository stays where it was."""
+    git(repo.root, "config", "submodule.recurse", "true")
+    chosen = plan(repo)
+    merges.apply(repo, chosen)
+    assert (replaced / "own.txt").read_text() == "own\n"
+    assert not (replaced / ".git").exists()
+    assert (Path(repo.git_dir) / "modules/lib/HEAD").exists()
+    assert _stayed(repo, chosen) == []
+    (replaced / "new.txt").touch()
+    assert "?? lib/new.txt" in git(repo.root, "status", "--porcelain", "-uall").splitlines()

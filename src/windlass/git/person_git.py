@@ -42,6 +42,12 @@ def user_settings(*, cwd: str) -> dict[str, str]:
     return settings
 
 
+def wants_signatures(*, cwd: str) -> bool:
+    """Whether the user's own git signs each commit that they make there."""
+    said = user_settings(cwd=cwd).get("commit.gpgsign", "false").lower()
+    return said not in ("false", "no", "off", "0", "")
+
+
 def run_as_the_user(args: Sequence[str], *, cwd: str, timeout: float = QUICK) -> GitResult:
     """Runs git as the user would in their own checkout: with their settings, hooks and signature.
 

@@ -17,11 +17,11 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
-from windlass.git import commit_times, gitfiles, names, registered, workspace_state
+from windlass.git import commit_times, gitfiles, long_lists, names, registered, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.environment import Dirs
 from windlass.git.person_git import user_settings
-from windlass.git.runner import run
+from windlass.git.runner import failed, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -217,12 +217,6 @@ def identity(repo: Repository) -> tuple[str, str] | None:
     return (name, email) if name and email else None
 
 
-def wants_signatures(repo: Repository) -> bool:
-    """Whether the user's own git signs each commit that they make here."""
-    said = user_settings(cwd=repo.root).get("commit.gpgsign", "false").lower()
-    return said not in ("false", "no", "off", "0", "")
-
-
 def check_branch_name(branch: str) -> None:
     """Refuses what git would not take as a branch name."""
     said = run(["check-ref-format", f"refs/heads/{branch}"], ok=(0, 1, 128, 129))
@@ -340,8 +334,12 @@ def _branch_in(head: bytes | None) -> str | None:
 
 
 def is_ancestor(repo: Repository, older: str, newer: str) -> bool:
-    """Says whether `newer` contains `older`."""
-    return repo.git("merge-base", "--is-ancestor", older, newer, ok=(0, 1)).code == 0
+    """Says whether `newer` contains `older`; a commit that is not here is in nothing."""
+    words = ("merge-base", "--is-ancestor", older, newer)
+    said = repo.git(*words, ok=(0, 1, 128))
+    if said.code == 128 and (resolve(repo, older) or not resolve(repo, newer)):
+        raise failed(words, said, dirs=repo.dirs)
+    return said.code == 0
 
 
 def is_elsewhere(repo: Repository, commit: str, *, branch: str) -> bool:
@@ -377,7 +375,7 @@ def commits_between(repo: Repository, base: str, tip: str, *, limit: int = 100) 
         "log", f"--max-count={limit}", "-z", "--format=%H%x1f%at%x1f%s", f"{base}..{tip}", "--"
     )
     commits = []
-    for record in filter(None, said.out.split(b"\0")):
+    for record in long_lists.records(said.out):
         oid, time, subject = record.split(b"\x1f", 2)
         text = subject.decode(errors="backslashreplace")
         commits.append(Commit(oid=oid.decode(), subject=text, time=commit_times.read(time)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,39 @@ def test_what_is_tagged_is_reverted(crew: CrewGround, words: tuple[str, ...]) ->
     assert (back["state"], back["reverts"]) == ("landed", name)
     git(crew.root, "merge-base", "--is-ancestor", tagged, "main")
     assert not (crew.root / "more.py").exists()
+
+
+def test_what_is_not_in_a_repository_made_anew_at_the_same_place_is_not_taken_back(
+    crew: CrewGround,
+) -> None:
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    (name,) = land(crew, "mine")
+    shutil.rmtree(crew.root / ".git")
+    git(crew.root, "init", "-q", "-b", "main")
+    git(crew.root, "add", "-A", "-f")
+    git(crew.root, "commit", "-q", "-m", "anew")
+    with pytest.raises(Conflict, match="has not got that any more"):
+        crew.workshop.ask("change.undo", change=name)
+
+
+def test_what_is_gone_from_the_target_and_the_repository_can_be_proposed_once_more(
+    crew: CrewGround,
+) -> None:
+    """The person has reset main to before it, and git has cleaned up since."""
+    before = crew.main()
+    branch(crew, "mine", {"more.py": "more = 1\n"})
+    (name,) = land(crew, "mine")
+    git(crew.root, "reset", "-q", "--hard", before)
+    branch(crew, "other", {"other.py": "other = 1\n"})
+    land(crew, "other")
+    git(crew.root, "reflog", "expire", "--expire=now", "--all")
+    for ref in git(crew.root, "for-each-ref", "--format=%(refname)", "refs/windlass").split():
+        git(crew.root, "update-ref", "-d", ref)
+    git(crew.root, "gc", "-q", "--prune=now")
+    with pytest.raises(Conflict, match="has not got that any more"):
+        crew.workshop.ask("change.undo", change=name)
+    land(crew, "mine")
+    assert (crew.root / "more.py").exists()
 
 
 def test_a_revert_that_is_red_does_not_land(crew: CrewGround) -> None:

@@ -18,7 +18,7 @@ from windlass.core.printable import printable_line
 from windlass.core.project_config import Line
 from windlass.daemon.kernel import project_file, repos, settings
 from windlass.daemon.kernel.context import Context
-from windlass.git import gate_trees, remotes, repository
+from windlass.git import gate_trees, person_git, remotes, repository
 from windlass.git.repository import Repository
 from windlass.store.rows import Repo
 
@@ -144,7 +144,7 @@ def unsigned(context: Context, repo: Repo) -> str:
     The daemon has no terminal: a key that asks for its passphrase would ask nobody.
     """
     allowed = settings.usable(context.folders.home, repo.root).config.landing.unsigned
-    if allowed or not repository.wants_signatures(repos.git(repo)):
+    if allowed or not person_git.wants_signatures(cwd=repo.root):
         return ""
     return f"{_UNSIGNED}; {_SIGN_HINT}"
 

@@ -97,6 +97,7 @@ class LandingUndos:
         if change.commit is None or change.was is None:
             raise AssertionError(change)
         work.read(partial(set_aside.refuse_move, repo=repo.id, branch=change.target))
+        _require_here(git, change.id, change.commit)
         tip = repository.require(git, f"refs/heads/{change.target}")
         if tip == change.commit and alone and not self._is_elsewhere(git, change, tip):
             plan = MergePlan(
@@ -187,6 +188,16 @@ class LandingUndos:
     def _result(self, work: RunningIntent) -> ChangeView:
         name = ChangeId(work.data.get("revert") or work.data["change"])
         return work.read(partial(views.kept, repo=RepoId(work.intent.repo), name=name))
+
+
+def _require_here(git: Repository, name: ChangeId, commit: str) -> None:
+    """Refuses a landing that is not in the repository: it was made anew, or cleaned up since."""
+    if repository.resolve(git, commit) is None:
+        raise Conflict(
+            f"{name} landed as {commit[:10]}, and {printable_line(git.root)} has not got that any"
+            " more",
+            "there is nothing to take back: its history is another one since",
+        )
 
 
 def _landed(connection: Any, repo: RepoId, name: str) -> tuple[Change, bool]:
