@@ -52,4 +52,5 @@ def _tell(call: Call, event: dict[str, Any]) -> None:
         call.remark(f"{task} is being planned by {agent}: wl look {agent}")
     elif event["kind"] == "run.waits" and event["question"]:
         asks = printable_line(event["question"])
-        call.remark(f"{task} asks: {asks}   wl answer {agent} '...'")
+        whom = printable_line(event.get("message", "")) or agent
+        call.remark(f"{task} asks: {asks}   wl answer {whom} '...'")

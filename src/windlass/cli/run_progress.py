@@ -66,7 +66,8 @@ def _said(call: Call, event: dict[str, Any]) -> str:
             return f"begins; its agent is {printable_line(event['agent'])}"
         case "run.waits" if event["question"]:
             asks = call.paint(f"asks: {printable_line(event['question'])}", "yellow")
-            return f"{asks}   wl answer {printable_line(event['agent'])} '...'"
+            whom = printable_line(event.get("message") or event["agent"])
+            return f"{asks}   wl answer {whom} '...'"
         case "step.ended" if event["result"]:
             visit = f" (visit {event['visit']})" if event["visit"] > 1 else ""
             step = f"{printable_line(event['step'])}{visit}"

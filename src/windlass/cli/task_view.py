@@ -6,7 +6,7 @@ from typing import Any
 
 from windlass.cli import money
 from windlass.cli.call import Call
-from windlass.core.board.tasks import MARKERS
+from windlass.core.board.tasks import MARKERS, PENDING
 from windlass.core.printable import printable, printable_line
 
 _COLOURS = {"landed": "green", "planned": "green", "failed": "red"}
@@ -60,7 +60,7 @@ def say(call: Call, task: dict[str, Any]) -> None:
     call.say(f"{name}  {printable_line(task['title'])}  ({board})")
     if task["waits"]:
         call.say(f"  waits    {printable_line(task['waits'])}")
-    elif run is None:
+    elif run is None and marker == PENDING:
         call.say("  nobody has worked on it: wl run begins what is ready")
     if run is None:
         return

@@ -40,12 +40,12 @@ def test_without_a_role_of_the_repositorys_own_the_run_has_failed() -> None:
     told = stopped(decides=False)
     assert told.asked == orders.FINISH
     assert told.state.ending is not None
-    assert "UNKNOWN" in told.state.ending.why
+    assert "no result that counts" in told.state.ending.why
 
 
 def test_who_decides_is_told_why_it_stopped_and_only_looks() -> None:
     told = stopped()
-    assert "UNKNOWN" in told.order["stopped"]
+    assert "no result that counts" in told.order["stopped"]
     assert told.order["readonly"]
 
 
@@ -81,7 +81,7 @@ def test_an_abort_and_no_decision_end_the_run(said: str) -> None:
         told.turn(2, said)
     assert told.done(orders.ITERATE, waits=False).asked == orders.FINISH
     assert told.state.ending is not None
-    assert "UNKNOWN" in told.state.ending.why
+    assert "no result that counts" in told.state.ending.why
     assert told.state.verdicts[0].answer == "abort"
 
 

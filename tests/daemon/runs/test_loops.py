@@ -286,6 +286,6 @@ def test_an_iteration_whose_agent_waits_for_an_answer_is_not_over(board: RunGrou
     board.workshop.ask_as(agent, "ask", text="Which colour?")
     board.speak("api-1", "Which colour?\n\nWAITING")
     assert board.agent("api-1").session == agent.session
-    assert board.task("API-1")["why"] == "asks you: Which colour?"
+    assert board.task("API-1")["why"] == "asks you: Which colour?; wl answer api-1 '...'"
     board.speak("api-1", "<result>FAIL</result>")
     assert board.task("API-1")["visits"][0]["iterations"] == 1

@@ -67,7 +67,8 @@ def test_a_step_without_a_result_is_asked_once_more_and_is_unknown_then(board: R
     board.speak("api-1", "Still no word of it.")
     assert board.task("API-1")["visits"][0]["result"] == "UNKNOWN"
     assert board.markers()["API-1"] == "*"
-    assert "UNKNOWN" in board.task("API-1")["why"]
+    why = "execution gave no result that counts: Still no word of it."
+    assert board.task("API-1")["why"] == why
 
 
 def test_what_a_step_was_asked_and_never_heard_does_not_keep_the_next_step(
@@ -543,13 +544,28 @@ def test_an_agent_that_asks_the_person_has_its_answer_before_its_step_goes_on(
     assert (waits["task"], waits["question"]) == ("API-1", "Which colour?")
     board.later(4000)
     task = board.task("API-1")
-    assert (task["state"], task["why"]) == ("waits", "asks you: Which colour?")
+    assert task["state"] == "waits"
+    assert task["why"] == "asks you: Which colour?; wl answer api-1 '...'"
     inbox = board.workshop.ask("inbox", agent="api-1", all=True)
     assert not any("<result>" in message["text"] for message in inbox)
     board.workshop.ask("answer", question="api-1", text="blue")
     board.commit(board.agent("api-1"), {"more.py": "more = 1\n"})
     board.speak("api-1", PASSED)
     assert board.markers()["API-1"] == "x"
+
+
+def test_each_question_of_an_agent_that_asks_several_is_told_with_its_id(board: RunGround) -> None:
+    """By the agent's name alone none of them could be answered."""
+    board.run()
+    for question in ("Which colour?", "Which size?"):
+        board.workshop.ask_as(board.agent("api-1"), "ask", text=question)
+    board.speak("api-1", "I have asked.\nWAITING")
+    told = board.workshop.ask("runs", after=0)["events"]
+    waits = [event for event in told if event["kind"] == "run.waits"]
+    assert [event["question"] for event in waits] == ["Which colour?", "Which size?"]
+    assert "asks you 2 things" in board.task("API-1")["why"]
+    for event in waits:
+        board.workshop.ask("answer", question=event["message"], text="any")
 
 
 def test_a_role_that_stands_in_the_configuration_alone_says_how_its_steps_run(

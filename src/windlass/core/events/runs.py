@@ -64,6 +64,8 @@ class RunWaits(EventData, kind="run.waits"):
     agent: str
     question: str
     """What it asks the person; nothing where it waits for something else."""
+    message: str = ""
+    """Which of its questions this is, where it asks several: each is an event."""
 
 
 class StepIterated(EventData, kind="step.iterated"):

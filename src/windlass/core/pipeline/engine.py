@@ -20,6 +20,7 @@ from windlass.core.pipeline.steps import (
     NOT_FINAL,
     PREV,
     SELF,
+    UNKNOWN,
     Inline,
     Pipeline,
     ResultMapping,
@@ -72,7 +73,9 @@ def advance(pipeline: Pipeline, state: State, result: str) -> State:
     jump = handler or _mapped(pipeline, step, counted)
     said = result if counted == result else f"{result} {_IN_A_ROW} times in a row"
     if not jump:
-        return _over(state, "abort", f"{step.id} gave {said}, which nothing says what to do about")
+        none = "no result that counts" if counted == UNKNOWN else ""
+        gave = none or f"{said}, which nothing says what to do about"
+        return _over(state, "abort", f"{step.id} gave {gave}")
     return _jump(pipeline, state, place, jump, f"{step.id} gave {said}")
 
 

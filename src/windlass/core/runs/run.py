@@ -154,11 +154,10 @@ def _closed(state: RunState, _: dict[str, Any], news: News) -> Decision:
     state = fresh_visit(changed(state, visits=(*state.visits, visit), place=place), news.at)
     if place.outcome == "abort":
         used_up = f"{visit.label} used up its {visit.iterations} iterations without a result; "
-        why = used_up * is_exhausted + place.reason
+        why = used_up * is_exhausted + place.reason + last_words.reason(said)
         if visit.result == UNKNOWN:
             stopped = changed(state, place=before, session=0)
             return resume.stopped(stopped, why, news.at, start=start)
-        why += last_words.reason(said)
         return finish(changed(state, session=0), Ending(outcome="failed", why=why))
     if place.outcome == "success" and state.only_plans:
         planned, none = Ending(outcome="planned"), f"its agent gave {visit.result}, and no plan"

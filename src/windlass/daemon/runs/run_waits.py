@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 
@@ -11,6 +11,13 @@ from windlass.core.ids import Uid
 from windlass.core.states import State
 from windlass.daemon.runs.standstill import RESTS
 from windlass.store import mailbox, rows
+
+
+def _asks(agent: str, questions: Sequence[str]) -> str:
+    """What somebody asks, and how it is answered."""
+    if len(questions) > 1:
+        return f"asks you {len(questions)} things: {questions[-1]}; wl questions shows all"
+    return f"asks you: {questions[0]}; wl answer {agent} '...'"
 
 
 def of_agents(connection: sa.Connection, agents: Collection[Uid], *, now: float) -> dict[Uid, str]:
@@ -22,7 +29,7 @@ def of_agents(connection: sa.Connection, agents: Collection[Uid], *, now: float)
             continue
         asked = mailbox.questions(connection, repo=agent.repo, sender=uid)
         if asked and agent.state is State.WAITING:
-            found[uid] = f"asks you: {asked[-1].body}"
+            found[uid] = _asks(agent.id, [question.body for question in asked])
         if agent.state not in RESTS:
             continue
         winner = states.fold(rows.observations(connection, uid), now=now).winner

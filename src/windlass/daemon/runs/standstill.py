@@ -38,6 +38,8 @@ def expects(connection: sa.Connection, agent: Agent) -> bool:
 def tell(writing: Writing, agent: Agent, *, task: str, run: JobId) -> None:
     """Says to those who follow a run what its agent asks."""
     asked = mailbox.questions(writing.connection, repo=agent.repo, sender=agent.uid)
-    question = asked[-1].body if asked else ""
-    waits = RunWaits(task=task, run=run, agent=agent.id, question=question)
-    writing.emit(waits, repo=agent.repo, agent=agent.uid)
+    several = len(asked) > 1
+    told = [(one.body, one.id if several else "") for one in asked] or [("", "")]
+    for question, message in told:
+        waits = RunWaits(task=task, run=run, agent=agent.id, question=question, message=message)
+        writing.emit(waits, repo=agent.repo, agent=agent.uid)
