@@ -140,6 +140,20 @@ def client_hello(name: str | None) -> bytes:
     return out.read()
 
 
+def with_encrypted_hello(said: bytes) -> bytes:
+    """Adds an extension of that kind to a hello, and mends all lengths that it is in."""
+    more = (0xFE0D).to_bytes(2) + (5).to_bytes(2) + b"inner"
+    message = said[5:]
+    at = 4 + 2 + 32
+    at += 1 + message[at]
+    at += 2 + int.from_bytes(message[at : at + 2])
+    at += 1 + message[at]
+    size = int.from_bytes(message[at : at + 2]) + len(more)
+    hello_ = message[4:at] + size.to_bytes(2) + message[at + 2 :] + more
+    message = message[:1] + len(hello_).to_bytes(3) + hello_
+    return said[:3] + len(message).to_bytes(2) + message
+
+
 def test_an_allowed_name_is_reached_and_told_its_own_name(rig: Rig, servers: Servers) -> None:
     rig.names["good.example"] = [_PUBLIC]
     rig.open("good.example")
@@ -296,6 +310,7 @@ def test_tls_for_the_name_that_was_asked_for_goes_through(rig: Rig) -> None:
         (client_hello("evil.example"), "evil.example"),
         (client_hello("good.example.evil.example"), "evil.example"),
         (client_hello(None), "no name"),
+        (with_encrypted_hello(client_hello("good.example")), "encrypted hello"),
         (b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", "no TLS"),
         (b"SSH-2.0-x\r\n", "no TLS"),
         (b"\x16\x03\x01\x00\x00", "empty"),
@@ -303,7 +318,18 @@ def test_tls_for_the_name_that_was_asked_for_goes_through(rig: Rig) -> None:
         (b"\x16\x03\x01\x00\x04\x02\x00\x00\x00", "hello"),
         (b"\x16\x03\x01\xff\xff\x01\xff\xff\xff" + b"x" * 70000, "without end"),
     ],
-    ids=["other", "longer", "nameless", "http", "ssh", "empty", "data", "server", "endless"],
+    ids=[
+        "other",
+        "longer",
+        "nameless",
+        "encrypted",
+        "http",
+        "ssh",
+        "empty",
+        "data",
+        "server",
+        "endless",
+    ],
 )
 def test_anything_else_in_the_tunnel_is_cut_off(rig: Rig, beginning: bytes, why: str) -> None:
     rig.names["good.example"] = [_PUBLIC]

@@ -14,8 +14,9 @@ import pytest
 from tests.git.conftest import git
 
 from windlass.core.errors import GitError
-from windlass.git import blobs, manifest, roots, status, trash
+from windlass.git import blobs, long_lists, manifest, path_count, roots, status, trash, walk
 from windlass.git.manifest import Dropped, Manifest, Nested, Stash
+from windlass.git.path_count import TooManyPaths
 from windlass.git.repository import Repository
 from windlass.git.salvage import Salvaged, salvage
 
@@ -157,6 +158,47 @@ def test_an_index_of_objects_that_nobody_has_is_kept_as_raw_bytes(
     assert any("index names more than 100" in drop.reason for drop in entry.dropped)
 
 
+def test_an_index_of_too_many_paths_is_told_and_kept_as_raw_bytes(
+    repo: Repository, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had the daemon read millions of names, and nobody was answered meanwhile."""
+    monkeypatch.setattr(path_count, "MOST_PATHS", 100)
+    (clone / ".git/index").write_bytes(index_of_new(101))
+    with pytest.raises(TooManyPaths, match="the index has more than 100 paths"):
+        status.status(repo, str(clone))
+    kept = kept_of(repo, clone)
+    assert git(repo.root, "show", f"{kept.commit}:files/work") == "work"
+    assert "it/index" in members(repo, kept.commit, "gitdir.tar")
+    (entry,) = trash.entries(repo)
+    assert any("the index has more than 100 paths" in drop.reason for drop in entry.dropped)
+
+
+def test_an_index_that_shares_another_of_too_many_paths_is_told(
+    repo: Repository, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(path_count, "MOST_PATHS", 100)
+    (clone / f".git/sharedindex.{'a' * 40}").write_bytes(index_of_new(101))
+    with pytest.raises(TooManyPaths, match="the index has more than 100 paths"):
+        status.status(repo, str(clone))
+
+
+@pytest.mark.parametrize("inside", ["", "nested"])
+def test_a_folder_of_too_many_files_is_told_and_all_are_kept(
+    repo: Repository, clone: Path, monkeypatch: pytest.MonkeyPatch, inside: str
+) -> None:
+    """In a nested repository git does not look by itself."""
+    monkeypatch.setattr(path_count, "MOST_PATHS", 100)
+    if inside:
+        git(clone, "init", "-q", inside)
+    for number in range(101):
+        (clone / inside / str(number)).touch()
+    with pytest.raises(TooManyPaths, match="the workspace has more than 100 paths"):
+        status.status(repo, str(clone))
+    kept = kept_of(repo, clone)
+    listed = git(repo.root, "ls-tree", "-r", "--name-only", f"{kept.commit}:files").splitlines()
+    assert {f"{inside}/{number}".lstrip("/") for number in range(101)} <= set(listed)
+
+
 def test_what_an_index_has_of_head_is_always_looked_for() -> None:
     had = [f"{one:040x}" for one in range(300_000)]
     found = roots.Mentioned()
@@ -197,6 +239,53 @@ def test_a_submodule_among_many_nested_repositories_is_untouched(
 def test_more_words_than_a_program_takes_are_an_error_of_gits(repo: Repository) -> None:
     with pytest.raises(GitError, match="cannot be called with 40,002 words"):
         repo.git("rev-parse", "--", *("w" * 100 for _ in range(40_000)))
+
+
+@pytest.mark.parametrize("each", [1, 3, 1 << 18])
+def test_records_are_those_that_a_split_gives(monkeypatch: pytest.MonkeyPatch, each: int) -> None:
+    monkeypatch.setattr(long_lists, "_BYTES", each)
+    for said in (b"", b"a\0", b"a\0bc\0", b"a\0\0bc\0", b"abcdef\0g\0", b"a\0b"):
+        split = said.split(b"\0")
+        assert list(long_lists.records(said)) == (split if split[-1] else split[:-1])
+
+
+def test_records_are_taken_apart_as_they_are_read() -> None:
+    """A split in one call takes seconds, in which no other thread runs."""
+    said = b"name\0" * 1_000_000
+    tracemalloc.start()
+    assert next(long_lists.records(said)) == b"name"
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8 * MEBIBYTE
+
+
+@pytest.mark.parametrize("each", [1, 3, 1000])
+def test_what_is_ordered_in_parts_is_as_sorted_has_it(
+    monkeypatch: pytest.MonkeyPatch, each: int
+) -> None:
+    monkeypatch.setattr(long_lists, "_AT_ONCE", each)
+    names = [f"{number * 7919 % 101:03}" for number in range(150)]
+    assert list(long_lists.in_order(names)) == sorted(names)
+    assert list(long_lists.in_order(names, key=lambda name: name[2])) == sorted(
+        names, key=lambda name: name[2]
+    )
+    assert list(long_lists.in_order([])) == []
+
+
+def test_what_is_in_a_folder_is_looked_at_as_it_is_walked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a million files at once that was a gigabyte."""
+    monkeypatch.setattr(walk, "_AT_ONCE", 5)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number in range(50):
+        (folder / f"{number:02}").touch()
+    walked = walk.walk(str(folder))
+    assert next(walked).path == b"00"
+    for number in range(1, 50):
+        (folder / f"{number:02}").unlink()
+    assert len(list(walked)) < 5
 
 
 def long_manifest() -> Manifest:

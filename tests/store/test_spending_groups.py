@@ -6,20 +6,22 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import product
+from itertools import count, product
 from typing import Any, NamedTuple, get_args
 
 import pytest
+import sqlalchemy as sa
 from tests.support import whole_rows
 from tests.support.agents import an_agent
 
+from windlass.core import pricing
 from windlass.core.crew import Agent, Limits
 from windlass.core.ids import AgentId, RepoId, Uid
 from windlass.core.runs.part import Part
 from windlass.core.usage import Usage
-from windlass.store import spending, spending_groups
+from windlass.store import rows, spending, spending_groups
+from windlass.store.counted_spending import Source
 from windlass.store.rows import Session
-from windlass.store.spending import Source
 from windlass.store.spending_groups import GroupedBy
 from windlass.store.store import Store, Writing
 
@@ -152,13 +154,32 @@ def test_totals_are_of_the_source_that_says_most_of_each_session(ground: Ground)
         asked: dict[str, Any] = {"notional": kind, "repo": repo, "day": day}
         total = ground.store.read(partial(spending.total, **asked))
         assert total == sum(row.cost for row in rows)
-        each = ground.store.read(partial(spending.totals, **asked))
-        known = {uid: owed + covered for uid, (_, owed, covered) in by_agent(rows).items()}
-        assert {one.agent: one.cost for one in each} == known
+    for kind, day in product((False, True), DAYS):
+        rows = [row for row in ground.counted(day=day) if row.notional == kind]
+        each = ground.store.read(partial(spending.totals, notional=kind, day=day))
+        assert {one.agent: one.cost for one in each} == costs(rows)
     for kind, uid in product((False, True), ground.agents):
         rows = [row for row in ground.counted() if (row.agent, row.notional) == (uid, kind)]
         total = ground.store.read(partial(spending.total, notional=kind, agent=uid))
         assert total == sum(row.cost for row in rows)
+
+
+@pytest.mark.parametrize("limit", [0.0, 0.75, 2.0])
+def test_of_an_agent_no_more_counts_for_all_than_its_limit(ground: Ground, limit: float) -> None:
+    for kind, repo in product((False, True), REPOS[1:]):
+        rows = [row for row in ground.counted(repo) if row.notional == kind]
+        limits = {uid: agent.limits.usd for uid, agent in ground.agents.items()}
+        known = pricing.common(
+            (cost, limit if (own := limits[uid]) is None else own)
+            for uid, cost in costs(rows).items()
+        )
+        asked = {"notional": kind, "repo": repo, "limit": limit}
+        assert ground.store.read(partial(spending.common, **asked)) == known
+
+
+def costs(rows: Iterable[Row]) -> dict[Uid, float]:
+    """USD of either kind, by agent."""
+    return {uid: owed + covered for uid, (_, owed, covered) in by_agent(rows).items()}
 
 
 def by_agent(rows: Iterable[Row]) -> dict[Any, tuple[int, float, float]]:
@@ -179,24 +200,23 @@ def test_agents_come_to_what_counts_of_them(ground: Ground) -> None:
     for repo, since in product(REPOS, SINCE):
         rows = ground.counted(repo, since=since)
         asked: dict[str, Any] = {"repo": repo, "since": since}
-        whole = ground.store.read(partial(spending_groups.whole, **asked))
-        assert (sums(whole), whole.agents) == (summed(rows), len({row.agent for row in rows}))
         live = ground.store.read(partial(spending_groups.of_live, **asked))
-        ended = ground.store.read(partial(spending_groups.of_ended, **asked, most=None))
+        ended, together = ground.store.read(partial(spending_groups.of_ended, **asked, most=None))
         known = by_agent(rows)
         there = {uid for uid, agent in ground.agents.items() if repo in (None, agent.repo)}
         at_work = {uid for uid in there if ground.agents[uid].ended_at is None}
         assert {one.uid: sums(one) for one in live} == {
             uid: known.get(uid, (0, 0.0, 0.0)) for uid in at_work
         }
-        assert {one.uid for one in live if one.has_spent} == at_work & set(known)
         assert {one.uid: sums(one) for one in ended} == {
             uid: sum_ for uid, sum_ in known.items() if uid not in at_work
         }
-        costs = [one.usd + one.notional_usd for one in ended]
-        assert costs == sorted(costs, reverse=True)
-        first = ground.store.read(partial(spending_groups.of_ended, **asked, most=2))
-        assert first == ended[:2]
+        amounts = [one.usd + one.notional_usd for one in ended]
+        assert amounts == sorted(amounts, reverse=True)
+        of_ended = [row for row in rows if row.agent not in at_work]
+        assert (sums(together), together.agents) == (summed(of_ended), len(ended))
+        some = ground.store.read(partial(spending_groups.of_ended, **asked, most=2))
+        assert some == (ended[:2], together)
 
 
 def test_groups_come_to_what_counts_of_them(ground: Ground) -> None:
@@ -219,3 +239,47 @@ def test_groups_come_to_what_counts_of_them(ground: Ground) -> None:
         known = by(ground.counted(repo, since=since), partial(name, kind))
         assert {(one.name, one.repo): sums(one) for one in found} == known
         assert len(found) == len(known)
+
+
+def test_twice_the_sessions_take_twice_the_work_whatever_told_of_them(store: Store) -> None:
+    """A year of headless sessions, each told of twice, must not be compared each with each."""
+
+    def people(writing: Writing) -> None:
+        whole_rows.add_repo(writing, "r1")
+        whole_rows.put_agent(writing, an_agent("fox", repo=RepoId("r1")))
+
+    store.write(people)
+    store.write(partial(tell_twice, numbers=range(150)))
+    work = store.read(work_of_summing)
+    store.write(partial(tell_twice, numbers=range(150, 300)))
+    assert store.read(work_of_summing) < 2.5 * work
+
+
+def tell_twice(writing: Writing, *, numbers: range) -> None:
+    """Sessions of an agent, of each of which two sources tell the same."""
+    sources: tuple[Source, ...] = ("transcript", "result")
+    for number, source in product(numbers, sources):
+        if source == sources[0]:
+            rows.add_session(writing, Session(agent=Uid("fox"), number=number, marker=f"m{number}"))
+        spending.add(
+            writing,
+            Uid("fox"),
+            number,
+            day=DAYS[0],
+            model="m",
+            source=source,
+            used=Usage(),
+            cost=1.0,
+            notional=False,
+        )
+
+
+def work_of_summing(connection: sa.Connection) -> int:
+    """How many steps, in hundreds of instructions, the database takes for the sum of all."""
+    steps = count()
+    raw = connection.connection.dbapi_connection
+    assert raw is not None
+    raw.set_progress_handler(lambda: next(steps) < 0, 100)
+    spending.total(connection, notional=False)
+    raw.set_progress_handler(None, 0)
+    return next(steps)

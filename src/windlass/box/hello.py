@@ -1,10 +1,14 @@
 """The beginning of TLS: which server a client says it wants.
 
 Reads a ClientHello and nothing else. The proxy lets a connection to an allowed name through only
-when the name in here is the same, because one address may serve allowed and other names alike.
+when the name in here is the same, because one address may serve allowed and other names alike. So
+one that may have another name in it, which only the server can read, is none that is known here.
 """
 
 _HANDSHAKE, _CLIENT_HELLO, _SERVER_NAME, _HOST = 22, 1, 0, 0
+_ENCRYPTED = 0xFE0D
+"""A whole hello for the server alone (RFC 9849). Browsers send one of mere noise as well, and
+nobody but the server can tell the two apart."""
 _LONGEST = 1 << 16
 
 
@@ -52,6 +56,8 @@ def _read(hello: bytes) -> str:
     while extensions.left:
         kind = int.from_bytes(extensions.take(2))
         body = extensions.take_sized(2)
+        if kind == _ENCRYPTED:
+            raise ValueError("TLS with an encrypted hello (ECH), which may be for another name")
         if kind == _SERVER_NAME:
             names.append(_name(body))
     if len(names) > 1:

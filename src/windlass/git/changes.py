@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from windlass.git import beneath, index_entries, mirror, path_count, views, workspace_state
+from windlass.git import (
+    beneath,
+    index_entries,
+    long_lists,
+    mirror,
+    path_count,
+    views,
+    workspace_state,
+)
 from windlass.git.blobs import Blobs, kinds
 from windlass.git.bounds import QUICK, Patience
 from windlass.git.environment import Dirs, limited
@@ -83,7 +91,7 @@ def touched(repo: Repository, base: str, tip: str) -> list[str]:
         *("-r", "--no-renames", "--ignore-submodules=none", "--name-only", "-z"),
         *(old, new, "--"),
     )
-    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+    return [os.fsdecode(name) for name in long_lists.records(said.out) if name]
 
 
 def materialise(
@@ -100,9 +108,9 @@ def materialise(
         os.makedirs(before)
         os.makedirs(after)
         unread += part.unread
-        fields = part.said.split(b"\0")
+        fields = long_lists.records(part.said)
         with Blobs(part.dirs) as blobs:
-            for about, path_of in zip(fields[::2], fields[1::2], strict=False):
+            for about, path_of in zip(fields, fields, strict=False):
                 old_mode, new_mode, old, new, _ = about.lstrip(b":").split(b" ")
                 _write(blobs, before, path_of, mode=old_mode, oid=old)
                 _write(blobs, after, path_of, mode=new_mode, oid=new)
@@ -222,7 +230,7 @@ def _stage_all(dirs: Dirs, first: list[str], room: ReadingRoom) -> None:
     ).out
     top = os.fsencode(dirs.work_tree or "")
     names, marked = [], []
-    for record in filter(None, listed.split(b"\0")):
+    for record in long_lists.records(listed):
         tag, name = record[:1], record[2:]
         info = _info(top, name)
         if info is None:

@@ -37,6 +37,7 @@ from windlass.git import (
     index_entries,
     index_lock,
     leftovers,
+    long_lists,
     views,
     workspace_state,
     worktrees,
@@ -67,7 +68,7 @@ def dirty(repo: Repository, path: str, *, read: ReadBox | None = None) -> list[s
             dirs=dirs,
             timeout=LOOK if dirs.box else bounds.FILTERS,
         )
-    return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
+    return [os.fsdecode(line[3:]) for line in long_lists.records(said.out) if line]
 
 
 def uncommitted(repo: Repository, path: str) -> list[str]:
@@ -75,7 +76,7 @@ def uncommitted(repo: Repository, path: str) -> list[str]:
     words = ["status", "--porcelain", "-z", "--no-renames", "-unormal", "--ignore-submodules=all"]
     with opened(repo, path) as (dirs, _):
         said = run(words, dirs=dirs, timeout=LONG)
-    return [os.fsdecode(line[3:]) for line in said.out.split(b"\0") if line]
+    return [os.fsdecode(line[3:]) for line in long_lists.records(said.out) if line]
 
 
 @contextlib.contextmanager
@@ -272,7 +273,7 @@ class Follower:
         """The files that would move, and that the person has edited or staged."""
         words = ["status", "--porcelain", "-z", "--no-renames", "-uno", "--ignore-submodules=all"]
         said = run(words, dirs=self._dirs, ok=range(-64, 256), timeout=LONG, keep=(self._lock,))
-        edited = {line[3:] for line in said.out.split(b"\0") if line}
+        edited = {line[3:] for line in long_lists.records(said.out) if line}
         moving = sorted(change.path for change in self._changes if change.path in edited)
         return [printable_line(os.fsdecode(path)) for path in moving]
 

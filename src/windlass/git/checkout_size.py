@@ -6,9 +6,11 @@ that begins with the commit as often as it is named.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from windlass.git import long_lists
 from windlass.git.bounds import LOOK, MOST
 from windlass.git.environment import limited
 from windlass.git.index_entries import EMPTY_TREE
@@ -44,7 +46,7 @@ def added(dirs: Dirs, commit: str, *, since: str | None) -> int | None:
 def _oids(said: bytes) -> list[bytes]:
     """What each changed file holds: every second field is a path, which is nobody's business."""
     found = []
-    for about in said.split(b"\0")[::2]:
+    for about in itertools.islice(long_lists.records(said), 0, None, 2):
         words = about.split(b" ")
         if len(words) == 5 and words[1].startswith(_FILES):
             found.append(words[3])

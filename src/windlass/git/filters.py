@@ -17,7 +17,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError
 from windlass.core.printable import few, printable_line
-from windlass.git import bounds, index_entries
+from windlass.git import bounds, index_entries, long_lists
 from windlass.git.index_entries import PLAIN
 from windlass.git.runner import TookTooLong, run
 
@@ -69,6 +69,6 @@ def _are_set_up(dirs: Dirs) -> bool:
 def _filtered(dirs: Dirs, paths: list[bytes]) -> list[bytes]:
     asked = ["check-attr", "--cached", "-z", "--stdin", "filter"]
     said = run(asked, dirs=dirs, stdin=b"\0".join(paths) + b"\0", timeout=bounds.LONG)
-    fields = said.out.split(b"\0")
-    return [path for path, value in zip(fields[::3], fields[2::3], strict=False)
+    fields = long_lists.records(said.out)
+    return [path for path, _, value in zip(fields, fields, fields, strict=False)
             if value not in _NONE]  # fmt: skip

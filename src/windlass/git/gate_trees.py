@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from windlass import whole_file
 from windlass.core.errors import GitError
 from windlass.core.gate import patterns
-from windlass.git import object_transfer
+from windlass.git import long_lists, object_transfer
 from windlass.git.bounds import LONG
 from windlass.git.environment import Dirs
 from windlass.git.erasure import erase
@@ -111,7 +111,7 @@ def _blobs(repo: Repository, tree: str, wanted: tuple[str, ...]) -> Mapping[str,
     args = ["ls-tree", "-r", "-z", "--full-tree", tree, *(("--", *wanted) if plain else ())]
     said = run(args, dirs=repo.dirs, extra={"GIT_LITERAL_PATHSPECS": "1"}, timeout=LONG)
     found = {}
-    for line in said.out.split(b"\0"):
+    for line in long_lists.records(said.out):
         head, _, name = line.partition(b"\t")
         path = os.fsdecode(name)
         if path and (plain or patterns.matches_below(path, wanted)):
@@ -122,7 +122,7 @@ def _blobs(repo: Repository, tree: str, wanted: tuple[str, ...]) -> Mapping[str,
 def names(repo: Repository, tree: str) -> list[str]:
     """Every path that a tree has a file at."""
     said = run(["ls-tree", "-r", "-z", "--full-tree", "--name-only", tree], dirs=repo.dirs)
-    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+    return [os.fsdecode(name) for name in long_lists.records(said.out) if name]
 
 
 def sizes(repo: Repository, tree: str) -> dict[str, Sized]:
@@ -130,7 +130,7 @@ def sizes(repo: Repository, tree: str) -> dict[str, Sized]:
     args = ["ls-tree", "-r", "-z", "-l", "--full-tree", tree]
     said = run(args, dirs=repo.dirs, timeout=LONG)
     found = {}
-    for line in filter(None, said.out.split(b"\0")):
+    for line in long_lists.records(said.out):
         head, _, name = line.partition(b"\t")
         mode, _, oid, size = head.decode().split()
         if mode.startswith("100"):
@@ -142,7 +142,7 @@ def edited(repo: Repository, base: str, tree: str) -> list[str]:
     """Every path at which a tree has something else than another one."""
     args = ["diff-tree", "-r", "-z", "--name-only", "--no-renames", base, tree]
     said = run(args, dirs=repo.dirs, timeout=LONG)
-    return [os.fsdecode(name) for name in said.out.split(b"\0") if name]
+    return [os.fsdecode(name) for name in long_lists.records(said.out) if name]
 
 
 def read_file(repo: Repository, tree: str, path: str, *, most: int) -> bytes | None:

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import holes, names, open_flags
+from windlass.git import holes, long_lists, names, open_flags
 from windlass.git.descent import Descent, is_exchanged, opened_file, opened_folder
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def lend_objects(git_dir: str, into: str) -> None:
     loan = _Loan()
     with _unless_exchanged(git_dir), entered(git_dir) as top, Descent(top) as descent:
         # Packs last: git packs an object first, and then takes it away where it lay alone.
-        for name in sorted(os.listdir(descent.open(("objects",)))):
+        for name in long_lists.in_order(os.listdir(descent.open(("objects",)))):
             wanted = _PACK if name == "pack" else _LOOSE
             if name == "pack" or re.fullmatch("[0-9a-f]{2}", name):
                 with _unless_exchanged(git_dir):
@@ -338,12 +338,18 @@ def copy_index(git_dir: str, into: str) -> None:
     with _unless_exchanged(git_dir), entered(git_dir) as top:
         copy_file(top, "index", into=os.path.join(into, "index"))
         room = _INDEX
-        for name in sorted(os.listdir(top)):
+        for name in long_lists.in_order(os.listdir(top)):
             if name.startswith("sharedindex."):
                 room -= os.stat(name, dir_fd=top, follow_symlinks=False).st_size
                 if room < 0:
                     return
                 copy_file(top, name, into=os.path.join(into, name))
+
+
+def index_files(git_dir: str) -> list[str]:
+    """Names the index of a git folder of ours and those that it may share."""
+    shared = (name for name in os.listdir(git_dir) if name.startswith("sharedindex."))
+    return ["index", *shared]
 
 
 def put_at(folder: int, name: str, content: bytes) -> None:
@@ -384,7 +390,7 @@ def _files_below(git_dir: str, prefix: str) -> Iterator[tuple[str, bytes]]:
             relative = pending.pop()
             with _unless_exchanged(f"{git_dir}/{relative}"):
                 folder = descent.open(relative.split("/"))
-                for name in sorted(os.listdir(folder)):
+                for name in long_lists.in_order(os.listdir(folder)):
                     below = f"{relative}/{name}"
                     with _unless_exchanged(f"{git_dir}/{below}"):
                         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import gitfiles, names, path_count, roots, tars, views, workspace_state
+from windlass.git import (
+    gitfiles,
+    long_lists,
+    names,
+    path_count,
+    roots,
+    tars,
+    views,
+    workspace_state,
+)
 from windlass.git.bounds import LONG, Patience
 from windlass.git.environment import Dirs
 from windlass.git.manifest import Dropped, Nested, few
@@ -43,7 +52,7 @@ def read_tree(dirs: Dirs, commit: str | None) -> Tree:
     within = Patience().left if dirs.box else LONG
     listed = path_count.listed(dirs, commit, within=within)
     tree: Tree = {}
-    for record in filter(None, listed.split(b"\0")):
+    for record in long_lists.records(listed):
         about, _, path = record.partition(b"\t")
         mode, kind, oid = about.split(b" ")
         if kind != b"tree":
@@ -71,12 +80,13 @@ def read_index(dirs: Dirs) -> IndexEntries:
     """Lists the index. One that is damaged says nothing, and is no reason to keep nothing."""
     seen = IndexEntries({}, {}, [], [], [])
     try:
+        path_count.require_small_index(dirs)
         listed = run(["ls-files", "-s", "-v", "-z"], dirs=dirs, timeout=Patience().left).out
     except GitError as error:
         last = error.message.strip().splitlines()[-1]
         seen.dropped.append(_raw_alone("index", f"it cannot be read ({last.strip(' |')})"))
         return seen._replace(is_whole=False)
-    for record in filter(None, listed.split(b"\0")):
+    for record in long_lists.records(listed):
         about, _, path = record.partition(b"\t")
         flag, mode, oid, stage = about.split(b" ")
         if not names.is_path(path) or mode not in _MODES:

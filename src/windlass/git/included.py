@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from windlass.core.errors import ConfigError
-from windlass.git import gitfiles, open_flags, workspace_state
+from windlass.git import gitfiles, long_lists, open_flags, workspace_state
 from windlass.git.environment import Dirs
 from windlass.git.person_git import user_path
 from windlass.git.repository import Repository
@@ -92,7 +92,7 @@ def _wanted(repo: Repository, patterns: Sequence[str]) -> list[bytes]:
         config=user_excludes(repo),
         ok=(0, 1),
     ).out
-    names = (name for name in ignored.split(b"\0") if name and not name.endswith(b"/"))
+    names = (name for name in long_lists.records(ignored) if name and not name.endswith(b"/"))
     return sorted(name for name in names if not _is_of_git(name))
 
 

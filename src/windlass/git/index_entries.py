@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from windlass.git import long_lists
 from windlass.git.bounds import Patience
 from windlass.git.names import is_dotgit
 from windlass.git.runner import run
@@ -73,7 +74,7 @@ def read(dirs: Dirs) -> Index:
     """Reads the index; what is in conflict equals no entry of a commit."""
     listed = run(["ls-files", "-s", "-t", "-z"], dirs=dirs, timeout=Patience().left).out
     entries, left_out = {}, set()
-    for record in filter(None, listed.split(b"\0")):
+    for record in long_lists.records(listed):
         about, _, path = record.partition(b"\t")
         tag, mode, oid, stage = about.split(b" ")
         entries[path] = Entry(mode, oid if stage == b"0" else _UNMERGED)
@@ -89,9 +90,9 @@ def between(dirs: Dirs, old: str, new: str, *, only: str = "") -> list[Change]:
     """
     words = ["-r", "--no-renames", "--ignore-submodules=none", "--raw", "-z", old, new, "--"]
     said = run(["diff-tree", *words, *filter(None, [only])], dirs=dirs, timeout=Patience().left)
-    fields = said.out.split(b"\0")
+    fields = long_lists.records(said.out)
     changes = []
-    for about, path in zip(fields[::2], fields[1::2], strict=False):
+    for about, path in zip(fields, fields, strict=False):
         old_mode, new_mode, old_oid, new_oid, _ = about.lstrip(b":").split(b" ")
         if not _is_odd(path):
             changes.append(Change(path, _entry(old_mode, old_oid), _entry(new_mode, new_oid)))

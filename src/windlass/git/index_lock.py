@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import Conflict
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles
+from windlass.git import gitfiles, long_lists
 
 _NAME = "index.lock"
 _OURS = re.compile(rb"windlass ([0-9a-f]{40,64})(?: ([0-9a-f]{40,64}))?\n(.*)", re.DOTALL)
@@ -84,7 +84,7 @@ def left(top: int) -> Move | None:
     new = found[1].decode()
     old = found[2].decode() if found[2] else f"{new}^1"
     names: dict[str, set[bytes]] = {field: set() for field in _LISTS.values()}
-    for record in found[3].split(b"\0"):
+    for record in long_lists.records(found[3]):
         if (field := _LISTS.get(record[:1])) is not None:
             names[field].add(record[1:])
     lists = {field: frozenset(listed) for field, listed in names.items()}

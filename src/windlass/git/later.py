@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from windlass.git import long_lists
 from windlass.git.bounds import LONG
 from windlass.git.manifest import NAME
 from windlass.git.runner import run
@@ -31,5 +32,5 @@ def adds_nothing(inside: Quarantine, commit: str, earlier: Sequence[str]) -> boo
 
 def _entries(inside: Quarantine, commit: str) -> list[tuple[bytes, bytes]]:
     listed = run(["ls-tree", "-r", "-z", "--full-tree", commit], dirs=inside.dirs, timeout=LONG).out
-    pairs = (record.partition(b"\t") for record in listed.split(b"\0") if record)
+    pairs = (record.partition(b"\t") for record in long_lists.records(listed) if record)
     return [(path, about) for about, _, path in pairs]

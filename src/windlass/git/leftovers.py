@@ -13,7 +13,7 @@ import enum
 import os
 from typing import TYPE_CHECKING
 
-from windlass.git import gitfiles, index_entries, names, workspace_state
+from windlass.git import gitfiles, index_entries, long_lists, names, workspace_state
 from windlass.git.bounds import LONG
 from windlass.git.index_entries import LINK, PLAIN, Side
 from windlass.git.runner import run
@@ -67,7 +67,7 @@ def _differing(dirs: Dirs) -> set[bytes]:
         timeout=LONG,
     )
     # The first letter compares the index with HEAD, the second the file with the index.
-    return {line[3:] for line in said.out.split(b"\0") if line and line[1:2] != b" "}
+    return {line[3:] for line in long_lists.records(said.out) if line and line[1:2] != b" "}
 
 
 def _write(dirs: Dirs, paths: list[bytes]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from windlass.git import commit_times
+from windlass.git import commit_times, long_lists
 from windlass.git.repository import is_ancestor
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def moves(
     named = [f":(top,literal){path}" for path in paths]
     span = f"{since}..{tip}" if since else tip
     said = repo.git("log", "--first-parent", *most, "-z", f"--format={_FIELDS}", span, "--", *named)
-    return [_moved(record) for record in said.out.split(b"\0") if record]
+    return [_moved(record) for record in long_lists.records(said.out) if record]
 
 
 def came_with(repo: Repository, commit: str, tip: str) -> Moved | None:

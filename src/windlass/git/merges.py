@@ -17,6 +17,7 @@ from windlass.git import (
     branch_uses,
     checkout,
     cloned,
+    long_lists,
     merge_attributes,
     path_count,
     registered,
@@ -155,7 +156,7 @@ def merge_trees(repo: Repository, *, ours: str, theirs: str) -> tuple[str, list[
         )
     if said.code == 128:
         raise failed(args, said, dirs=repo.dirs)
-    tree, *names = said.out.split(b"\0")
+    tree, *names = long_lists.records(said.out)
     return tree.decode().strip(), sorted({os.fsdecode(name) for name in names if name})
 
 

@@ -7,16 +7,26 @@ given up as soon as there are more.
 
 from __future__ import annotations
 
+import struct
 from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
 
 from windlass.core.errors import GitError
+from windlass.git import gitfiles, long_lists
 from windlass.git.bounds import LOOK, MOST
 from windlass.git.environment import Dirs, limited
 from windlass.git.runner import TooMuchSaid, run
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+T = TypeVar("T")
+
 MOST_PATHS = 1_000_000
 """Files and folders that one commit may have, to be looked at."""
 # With folders (`-t`): a tree of nothing but empty ones takes as long to walk.
+_HEAD = struct.Struct(">4sII")
+"""An index begins so: its mark, its version, and how many entries it has."""
 _WALK = ("ls-tree", "-r", "-t", "-z", "--full-tree")
 
 
@@ -56,6 +66,32 @@ def count(dirs: Dirs, commit: str) -> int:
     except TooMuchSaid as error:
         raise TooManyPaths(commit[:10]) from error
     return said.out.count(mark)
+
+
+def require_small_index(dirs: Dirs) -> None:
+    """Refuses an index that says that it has too many entries; with the one that it shares."""
+    for name in gitfiles.index_files(dirs.git_dir):
+        head = gitfiles.read_small(f"{dirs.git_dir}/{name}", limit=_HEAD.size) or b""
+        if len(head) == _HEAD.size and _HEAD.unpack(head)[2] > MOST_PATHS:
+            raise TooManyPaths("the index")
+
+
+def few(answer: bytes, what: str, *, each: int = 1) -> Iterator[bytes]:
+    """Yields the records of an answer; raises `TooManyPaths` before any of too many.
+
+    So many of them are about each path.
+    """
+    if answer.count(b"\0") > MOST_PATHS * each:
+        raise TooManyPaths(what)
+    return long_lists.records(answer)
+
+
+def first_of(entries: Iterable[T], what: str) -> Iterator[T]:
+    """Yields what there is; raises `TooManyPaths` after as many as are looked at."""
+    for number, entry in enumerate(entries):
+        if number >= MOST_PATHS:
+            raise TooManyPaths(what)
+        yield entry
 
 
 def listed(dirs: Dirs, commit: str, *, within: float) -> bytes:

@@ -17,7 +17,7 @@ import signal
 import stat
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from windlass.git import gitfiles, open_flags
+from windlass.git import gitfiles, long_lists, open_flags
 from windlass.git.descent import Descent, is_exchanged
 from windlass.git.walk import listed
 
@@ -64,7 +64,7 @@ def look(root: str) -> Look:
 def _close(root: str, folders: list[tuple[bytes, int]]) -> None:
     """Gives folders these permissions, those that are in others first."""
     with gitfiles.opened(root) as top, Descent(top) as way:
-        for path, mode in sorted(folders, reverse=True):
+        for path, mode in reversed(list(long_lists.in_order(folders))):
             with contextlib.suppress(OSError):  # it is gone, or something else by now
                 os.fchmod(way.open(path.split(b"/")), mode)
 
@@ -82,7 +82,7 @@ def clear(root: str, seen: Look) -> list[bytes]:
                     folders.append(path)
                 elif not _take(way, path, bin_, seen.get(path)):
                     left.append(path)
-            for path in sorted(folders, key=lambda path: -path.count(b"/")):
+            for path in long_lists.in_order(folders, key=lambda path: -path.count(b"/")):
                 with contextlib.suppress(OSError):  # something is in it, and listed
                     folder, name = way.holder(path)
                     _open_up(folder)

@@ -17,7 +17,7 @@ import msgspec
 
 from windlass.core.errors import Conflict, GitError, UserError
 from windlass.core.printable import printable_line
-from windlass.git import commit_times, gitfiles, names, registered, workspace_state
+from windlass.git import commit_times, gitfiles, long_lists, names, registered, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.environment import Dirs
 from windlass.git.person_git import user_settings
@@ -375,7 +375,7 @@ def commits_between(repo: Repository, base: str, tip: str, *, limit: int = 100) 
         "log", f"--max-count={limit}", "-z", "--format=%H%x1f%at%x1f%s", f"{base}..{tip}", "--"
     )
     commits = []
-    for record in filter(None, said.out.split(b"\0")):
+    for record in long_lists.records(said.out):
         oid, time, subject = record.split(b"\x1f", 2)
         text = subject.decode(errors="backslashreplace")
         commits.append(Commit(oid=oid.decode(), subject=text, time=commit_times.read(time)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import gitfiles, index_entries, path_count, views, workspace_state
+from windlass.git import gitfiles, index_entries, long_lists, path_count, views, workspace_state
 from windlass.git.bounds import LOOK
 from windlass.git.environment import Dirs, ReadBox
 from windlass.git.path_count import TooManyPaths
@@ -75,6 +75,7 @@ def _status(repo: Repository, place: WorkspacePlace) -> WorkStatus:
         dirs, head, branch = view.dirs, view.head, _branch(view.ref)
         if head is not None:
             _require_few(repo, place, dirs, head)
+        path_count.require_small_index(dirs)
         lists = _Lists()
         lists.read_staged(dirs, head=head)
         seen, first = dirs, None
@@ -133,8 +134,8 @@ class _Lists:
             ["diff-index", *_STAGED, "--ignore-submodules=none", against, "--"],
             dirs=dirs,
         )
-        fields = said.out.split(b"\0")
-        for letter, name in zip(fields[::2], fields[1::2], strict=False):
+        fields = path_count.few(said.out, "what is staged", each=2)
+        for letter, name in zip(fields, fields, strict=False):
             (self.conflicted if letter == b"U" else self.staged).append(os.fsdecode(name))
 
     def read_status(self, dirs: Dirs, first: list[str] | None) -> None:
@@ -154,7 +155,7 @@ class _Lists:
             self.unread = _pass_over_holes(dirs, first)
             said = run(asked, dirs=dirs, timeout=LOOK)
         told = {*self.staged, *self.conflicted} if dirs.index is not None else set()
-        for record in filter(None, said.out.split(b"\0")):
+        for record in path_count.few(said.out, "the workspace"):
             match record[:1]:
                 case b"1":
                     if record[3:4] != b".":
@@ -165,7 +166,7 @@ class _Lists:
                     self.untracked.append(os.fsdecode(record[2:]))
                 case b"!":
                     self.ignored.add(record[2:].rstrip(b"/"))
-        self.conflicted = sorted({*self.conflicted})
+        self.conflicted = list(long_lists.in_order({*self.conflicted}))
         self.unstaged = [name for name in self.unstaged if name not in told]
         self.untracked = [name for name in self.untracked if name not in told]
 
@@ -180,7 +181,8 @@ def _pass_over_holes(dirs: Dirs, first: list[str] | None) -> list[str]:
     """Has git take files with too many holes for unchanged; lists them."""
     room = ReadingRoom()
     top = os.fsencode(dirs.work_tree or "")
-    for name in _both(first, ["ls-files", "-z"], dirs=dirs, within=GLANCE).out.split(b"\0"):
+    tracked = _both(first, ["ls-files", "-z"], dirs=dirs, within=GLANCE).out
+    for name in path_count.few(tracked, "the index"):
         with contextlib.suppress(OSError):
             room.takes(top, name, os.lstat(os.path.join(top, name)), is_new=False)
     mark = ["update-index", "--assume-unchanged", "-z", "--stdin"]
@@ -197,7 +199,9 @@ def _nested_work(
 ) -> list[str]:
     nested = [
         os.path.dirname(entry.path)
-        for entry in walk(place.path, enter=lambda path: path not in ignored)
+        for entry in path_count.first_of(
+            walk(place.path, enter=lambda path: path not in ignored), "the workspace"
+        )
         if entry.kind == "dotgit" and os.path.dirname(entry.path) not in ignored
     ]
     links = _gitlinks(dirs, nested)
@@ -216,7 +220,7 @@ def _gitlinks(dirs: Dirs, paths: list[bytes]) -> dict[bytes, str]:
     listed = run(["--literal-pathspecs", "ls-files", "-s", "-z", "--", *few], dirs=dirs).out
     wanted = set(paths)
     links = {}
-    for record in filter(None, listed.split(b"\0")):
+    for record in long_lists.records(listed):
         about, _, name = record.partition(b"\t")
         mode, oid, _ = about.split(b" ")
         if mode == b"160000" and name in wanted:

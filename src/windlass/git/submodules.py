@@ -15,7 +15,7 @@ import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
 from windlass.core.errors import GitError
-from windlass.git import names, object_transfer, workspace_state
+from windlass.git import long_lists, names, object_transfer, workspace_state
 from windlass.git.blobs import kinds
 from windlass.git.bounds import LONG
 from windlass.git.environment import Dirs
@@ -50,7 +50,7 @@ def folders(repo: Repository, commit: str) -> list[str]:
     """Names the folders of a commit that are submodules, as far as its .gitmodules says so."""
     asked = ("config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
     said = repo.git(*asked, ok=(0, 1, 128))
-    fields = (field.partition(b"\n")[2] for field in said.out.split(b"\0"))
+    fields = (field.partition(b"\n")[2] for field in long_lists.records(said.out))
     return sorted(os.fsdecode(field) for field in fields if field)
 
 
@@ -59,7 +59,7 @@ def of_commit(repo: Repository, commit: str) -> list[Submodule]:
     asked = ("config", "-z", "--blob", f"{commit}:.gitmodules", "--get-regexp", r"\.path$")
     said = repo.git(*asked, ok=(0, 1, 128))
     called: dict[bytes, bytes] = {}
-    for field in said.out.split(b"\0"):
+    for field in long_lists.records(said.out):
         key, _, path = field.partition(b"\n")
         if path:
             called[path.rstrip(b"/")] = key.partition(b".")[2].rpartition(b".")[0]
@@ -83,7 +83,7 @@ def _gitlinks(repo: Repository, commit: str, paths: Iterable[bytes]) -> dict[byt
         *wanted,
     ]
     links = {}
-    for record in filter(None, run(args, dirs=repo.dirs).out.split(b"\0")):
+    for record in long_lists.records(run(args, dirs=repo.dirs).out):
         about, _, path = record.partition(b"\t")
         mode, _, oid = about.split(b" ")
         if mode == _MODE and path in wanted:

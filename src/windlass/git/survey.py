@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from windlass.core.errors import GitError
-from windlass.git import names, views
+from windlass.git import long_lists, names, views
 from windlass.git.bounds import Patience
 from windlass.git.environment import Dirs
 from windlass.git.manifest import Dropped
@@ -187,13 +187,13 @@ def _ignored_by(dirs: Dirs, patience: Patience) -> set[bytes]:
         dirs=dirs,
         timeout=patience.left,
     )
-    return {name.rstrip(b"/") for name in said.out.split(b"\0") if name}
+    return {name.rstrip(b"/") for name in long_lists.records(said.out) if name}
 
 
 def _under(entries: list[WalkEntry], rules: set[bytes]) -> set[bytes]:
     """Spreads the rules to everything below an ignored folder; parents come before children."""
     ignored: set[bytes] = set()
-    for entry in sorted(entries, key=lambda entry: entry.path.count(b"/")):
+    for entry in entries:
         if entry.path in rules or os.path.dirname(entry.path) in ignored:
             ignored.add(entry.path)
     return ignored
@@ -210,7 +210,7 @@ def _choose(units: list[_Unit], *, size_cap: int, count_cap: int) -> tuple[set[b
     kept: set[bytes] = set()
     refused = []
     size = count = 0
-    for unit in sorted(units, key=lambda unit: unit.rank):
+    for unit in long_lists.in_order(units, key=lambda unit: unit.rank):
         if size + unit.size > size_cap or count + unit.count > count_cap:
             refused.append(unit)
             continue
@@ -240,7 +240,7 @@ def _described(refused: Iterable[_Unit], rules: set[bytes]) -> list[Dropped]:
             size=sum(unit.size for unit in group),
             files=sum(unit.count for unit in group),
         )
-        for top, group in sorted(groups.items())
+        for top, group in long_lists.in_order(groups.items(), key=lambda item: item[0])
     ]
 
 

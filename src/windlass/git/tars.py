@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, cast
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import beneath, gitfiles, holes, open_flags, properties, shared_files
+from windlass.git import beneath, gitfiles, holes, long_lists, open_flags, properties, shared_files
 from windlass.git.descent import LEASED, Descent, is_exchanged, opened_before, permissions
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def pack(
         Descent(folder) as descent,
         tarfile.open(fileobj=into, mode="w", format=tarfile.PAX_FORMAT) as archive,
     ):
-        pending = sorted(only, reverse=True)
+        pending = [*reversed(list(long_lists.in_order(only)))]
         while pending:
             relative = pending.pop()
             if relative and not keep(relative):
@@ -81,8 +81,8 @@ def pack(
                     raise
                 left[relative] = "gone, or something else by now"
                 continue
-            names.sort(reverse=True)
-            pending.extend("/".join(filter(None, (relative, name))) for name in names)
+            ordered = reversed(list(long_lists.in_order(names)))
+            pending.extend("/".join(filter(None, (relative, name))) for name in ordered)
     return packing.result
 
 

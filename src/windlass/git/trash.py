@@ -16,7 +16,7 @@ import msgspec
 
 from windlass.core.errors import GitError, NotFound, UserError
 from windlass.core.printable import printable_line
-from windlass.git import manifest, path_count
+from windlass.git import long_lists, manifest, path_count
 from windlass.git import restore as restores
 from windlass.git.blobs import Blobs
 from windlass.git.manifest import Dropped, Manifest, Stash, Summary
@@ -151,12 +151,12 @@ def _changes(repo: Repository, commit: str, about: Manifest) -> list[SalvagedCha
     for tree in (before, after):
         path_count.require_few(repo.dirs, tree)
     said = repo.git("diff-tree", "-r", "--no-renames", "--name-status", "-z", before, after)
-    fields = said.out.split(b"\0")
-    pairs = zip(fields[::2], fields[1::2], strict=False)
+    fields = long_lists.records(said.out)
+    pairs = zip(fields, fields, strict=False)
     letters = {os.fsdecode(name): letter.decode() for letter, name in pairs}
     # They are not in the tree, where they look deleted if HEAD has them.
     letters |= {name: "M" if name in letters else "A" for name in about.hollow}
-    return [SalvagedChange(letters[name], name) for name in sorted(letters)]
+    return [SalvagedChange(letters[name], name) for name in long_lists.in_order(letters)]
 
 
 def restore(

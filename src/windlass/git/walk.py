@@ -8,18 +8,19 @@ Owns what is there. What is worth keeping of it is `salvage`'s to say.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import stat
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from windlass.core.errors import GitError
 from windlass.core.printable import printable_line
-from windlass.git import gitfiles
+from windlass.git import gitfiles, long_lists
 from windlass.git.descent import Descent, is_exchanged
 from windlass.git.names import is_dotgit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 Kind = Literal["file", "link", "folder", "dotgit", "special", "beyond"]
 """`beyond` is a folder whose path is longer than the system takes: it is not looked into."""
@@ -27,6 +28,7 @@ Kind = Literal["file", "link", "folder", "dotgit", "special", "beyond"]
 
 _LONGEST = 4096 - 256 - 2
 """Of a folder's path, so that a name in it can be opened by its own."""
+_AT_ONCE = 1000
 
 
 class WalkEntry(NamedTuple):
@@ -82,18 +84,20 @@ def walk(root: str, *, enter: Callable[[bytes], bool] = lambda _: True) -> Itera
                     pending.append(entry.path)
 
 
-def _children(descent: Descent, folder: bytes) -> list[WalkEntry]:
-    entries = [
-        WalkEntry(folder + b"/" + name if folder else name, kind_of(name, info.st_mode), info)
-        for name, info in _listed(descent, folder)
-    ]
-    entries.sort(key=lambda entry: entry.path)
-    return entries
-
-
-def _listed(descent: Descent, folder: bytes) -> list[tuple[bytes, os.stat_result]]:
+def _children(descent: Descent, folder: bytes) -> Iterator[WalkEntry]:
     here = _entered(descent, folder)
-    return listed(here) if here is not None else []
+    if here is None:
+        return
+    names = long_lists.in_order(map(os.fsencode, os.listdir(here)))
+    # What they are is asked for a few at a time: millions of answers are gigabytes.
+    while part := list(itertools.islice(names, _AT_ONCE)):
+        # Others may have been opened since, and this one closed for them.
+        here = _entered(descent, folder)
+        if here is None:
+            return
+        for name, info in _looked_at(part, here):
+            path = folder + b"/" + name if folder else name
+            yield WalkEntry(path, kind_of(name, info.st_mode), info)
 
 
 def _is_empty(descent: Descent, folder: bytes) -> bool:
@@ -115,8 +119,12 @@ def _entered(descent: Descent, folder: bytes) -> int | None:
 
 def listed(folder: int) -> list[tuple[bytes, os.stat_result]]:
     """Names what is in an open folder, each with what it is."""
+    return _looked_at(map(os.fsencode, os.listdir(folder)), folder)
+
+
+def _looked_at(names: Iterable[bytes], folder: int) -> list[tuple[bytes, os.stat_result]]:
     found = []
-    for name in map(os.fsencode, os.listdir(folder)):
+    for name in names:
         with contextlib.suppress(FileNotFoundError):
             found.append((name, os.stat(name, dir_fd=folder, follow_symlinks=False)))
     return found

@@ -6,12 +6,15 @@ says more counts; so every sum is made of what this module selects.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from windlass.store import tables as t
 
+Source = Literal["transcript", "result", "relay"]
+_SOURCES: tuple[Source, ...] = ("relay", "result", "transcript")
+"""Where two come to the same, the first of them counts."""
 TOKENS = (
     "input_tokens",
     "output_tokens",
@@ -24,14 +27,15 @@ def counted(bound: frozenset[str] = frozenset()) -> sa.Subquery:
     """The rows that count: of each session those of the source that comes to more.
 
     Sources are compared by session, not by model: a model may be called one thing where it is asked
-    for and another where it answers, and would then count twice. Most sessions have one source;
-    only the others are compared, so history is read once and not sorted. `bound` names what limits
+    for and another where it answers, and would then count twice. Of agents that have conversations
+    alone they are not compared: history is read once, as it lies. `bound` names what limits
     the rows, as parameters: `of_agent`, `of_agents`, `of_repo`, `of_day`, `since`; `live` takes
     none.
     """
     c = t.usage.c
-    lesser = _lesser(bound)
-    chosen = sa.select(t.usage).where(*_of(bound))
+    best = _best(bound)
+    this = (best.c.agent == c.agent) & (best.c.session == c.session)
+    chosen = sa.select(t.usage).outerjoin(best, this).where(*_of(bound))
     if "of_repo" in bound:
         # Agent by agent: a list of everybody there takes longer than all the rest.
         here = (t.agents.c.uid == c.agent) & (t.agents.c.repo == sa.bindparam("of_repo"))
@@ -40,7 +44,7 @@ def counted(bound: frozenset[str] = frozenset()) -> sa.Subquery:
         chosen = chosen.where(c.day == sa.bindparam("of_day"))
     if "since" in bound:
         chosen = chosen.where(c.day >= sa.bindparam("since"))
-    return chosen.where(sa.tuple_(c.agent, c.session, c.source).not_in(lesser)).subquery()
+    return chosen.where(best.c.source.is_(None) | (best.c.source == c.source)).subquery()
 
 
 def owed(counted: sa.Subquery) -> sa.ColumnElement[Any]:
@@ -53,28 +57,28 @@ def covered(counted: sa.Subquery) -> sa.ColumnElement[Any]:
     return sa.func.sum(sa.case((counted.c.notional, counted.c.cost), else_=0.0))
 
 
-def _lesser(bound: frozenset[str]) -> sa.Select[Any]:
-    """The sources of sessions that say less than another one of the same session."""
+def _best(bound: frozenset[str]) -> sa.Subquery:
+    """The source of each session that comes to most, of agents that may have several.
+
+    One look at each row, in the order in which the rows lie; ranked by a window they are sorted.
+    """
     c = t.usage.c
-    some_source, another = sa.func.min(c.source), sa.func.max(c.source)
-    several = (
-        sa.select(c.agent, c.session)
-        .where(*_of(bound), *_that_spent_then(bound))
+    costs = {
+        name: sa.func.sum(sa.case((c.source == name, c.cost))).label(name) for name in _SOURCES
+    }
+    summed = (
+        sa.select(c.agent, c.session, *costs.values())
+        .where(*(_of(bound) or _of_some(bound)))
         .group_by(c.agent, c.session)
-        .having(some_source != another)
         .subquery()
     )
-    rank = sa.func.row_number().over(
-        partition_by=(c.agent, c.session), order_by=(sa.func.sum(c.cost).desc(), c.source)
-    )
-    ranked = (
-        sa.select(c.agent, c.session, c.source, rank.label("rank"))
-        .join(several, (c.agent == several.c.agent) & (c.session == several.c.session))
-        .group_by(c.agent, c.session, c.source)
-        .subquery()
-    )
-    chosen = sa.select(ranked.c.agent, ranked.c.session, ranked.c.source)
-    return chosen.where(ranked.c.rank > 1)
+    # Of a source that a session does not have the sum is NULL, which is at least nothing.
+    costs_at_least = {name: sa.func.coalesce(summed.c[name], 0) for name in _SOURCES}
+    most = [
+        (sa.and_(*(summed.c[name] >= least for least in costs_at_least.values())), name)
+        for name in _SOURCES
+    ]
+    return sa.select(summed.c.agent, summed.c.session, sa.case(*most).label("source")).subquery()
 
 
 def _of(bound: frozenset[str]) -> list[sa.ColumnElement[bool]]:
@@ -90,14 +94,16 @@ def _of(bound: frozenset[str]) -> list[sa.ColumnElement[bool]]:
     return conditions
 
 
-def _that_spent_then(bound: frozenset[str]) -> list[sa.ColumnElement[bool]]:
-    """Whole sessions, of agents that spent anything then: what was before stays unread."""
+def _of_some(bound: frozenset[str]) -> list[sa.ColumnElement[bool]]:
+    """Whose sessions are compared, whole, where it is of many: of the others there is no need to.
+
+    These are agents that spent anything on a day, or else all that have another source.
+    """
     c = t.usage.c
-    conditions: list[sa.ColumnElement[bool]] = []
     if "of_day" in bound:
-        then = sa.select(c.agent).where(c.day == sa.bindparam("of_day"))
-        conditions.append(c.agent.in_(then))
-    if "since" in bound:
-        then = sa.select(c.agent).where(c.day >= sa.bindparam("since"))
-        conditions.append(c.agent.in_(then))
-    return conditions
+        some = c.day == sa.bindparam("of_day")
+    elif "since" in bound:
+        some = c.day >= sa.bindparam("since")
+    else:
+        some = c.source != "transcript"
+    return [c.agent.in_(sa.select(c.agent).where(some))]

@@ -38,8 +38,7 @@ class Kept(msgspec.Struct, frozen=True, kw_only=True):
 
 def of(connection: sa.Connection, uid: Uid) -> Kept:
     """What is kept of an agent."""
-    found = records.every(Kept, connection, sa.select(t.kept).where(t.kept.c.agent == uid))
-    return found[0] if found else Kept(agent=uid)
+    return records.with_key(Kept, connection, t.kept, {"agent": uid}) or Kept(agent=uid)
 
 
 def add_home(writing: Writing, uid: Uid, tip: str, size: int) -> None:

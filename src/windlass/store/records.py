@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,6 +14,8 @@ from windlass.core.errors import NotFound
 from windlass.store.store import Writing
 
 S = TypeVar("S", bound=msgspec.Struct)
+_OF = "of_"
+"""What the names of the parameters begin with that a row is found by."""
 
 
 def every(
@@ -67,18 +70,48 @@ def change(
 
     Columns that others changed stay as they are. Raises NotFound if there is no such row.
     """
-    this = _with(table, key)
+    keys = tuple(key)
+    of = {f"{_OF}{name}": value for name, value in key.items()}
     if columns:
-        writing.connection.execute(sa.update(table).where(this).values(stored(columns)))
-    changed = every(kind, writing.connection, sa.select(table).where(this))
+        found = {name: _bound(table.c[name], value) for name, value in columns.items()}
+        writing.connection.execute(_changed(table, keys), {**of, **found})
+    changed = every(kind, writing.connection, _found(table, keys), of)
     if not changed:
         named = " ".join(str(value) for value in key.values())
         raise NotFound(f"{table.name} has no {named}", "it was never added, or not to this store")
     return changed[0]
 
 
-def _with(table: sa.Table, key: Mapping[str, Any]) -> sa.ColumnElement[bool]:
-    return sa.and_(*(table.c[name] == value for name, value in key.items()))
+def with_key(
+    kind: type[S], connection: sa.Connection, table: sa.Table, key: Mapping[str, Any]
+) -> S | None:
+    """The row with that key, as a struct; None where there is none."""
+    of = {f"{_OF}{name}": value for name, value in key.items()}
+    rows = every(kind, connection, _found(table, tuple(key)), of)
+    return rows[0] if rows else None
+
+
+# Each is made once: to make one takes longer than to ask it.
+@cache
+def _found(table: sa.Table, keys: tuple[str, ...]) -> sa.Select[Any]:
+    return sa.select(table).where(_with(table, keys))
+
+
+@cache
+def _changed(table: sa.Table, keys: tuple[str, ...]) -> sa.Update:
+    """Sets the columns that it is executed with."""
+    return sa.update(table).where(_with(table, keys))
+
+
+def _with(table: sa.Table, keys: tuple[str, ...]) -> sa.ColumnElement[bool]:
+    return sa.and_(*(table.c[name] == sa.bindparam(f"{_OF}{name}") for name in keys))
+
+
+def _bound(column: sa.Column[Any], value: Any) -> Any:
+    """A value as a prepared statement takes it; what is missing is NULL in columns of JSON too."""
+    if value is None:
+        return sa.null() if isinstance(column.type, sa.JSON) else None
+    return msgspec.to_builtins(value)
 
 
 def _names(row: sa.Row[Any]) -> tuple[str, ...]:

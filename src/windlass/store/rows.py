@@ -157,8 +157,15 @@ def last_ended(connection: sa.Connection, called: str, *, repo: RepoId | None) -
 
 def agent(connection: sa.Connection, uid: Uid) -> Agent | None:
     """Finds an agent, live or ended."""
-    agents = records.every(Agent, connection, sa.select(t.agents).where(t.agents.c.uid == uid))
-    return agents[0] if agents else None
+    return records.with_key(Agent, connection, t.agents, {"uid": uid})
+
+
+def below(connection: sa.Connection, uid: Uid) -> set[Uid]:
+    """Everybody below an agent, live or ended, and itself."""
+    c = t.agents.c
+    family = sa.select(c.uid).where(c.uid == uid).cte(recursive=True)
+    children = sa.select(c.uid).join(family, c.parent == family.c.uid)
+    return set(connection.execute(sa.select(family.union(children).c.uid)).scalars())
 
 
 def add_agent(writing: Writing, agent: Agent) -> None:
@@ -176,15 +183,6 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
     query = (
         sa.select(t.sessions).where(t.sessions.c.agent == uid).order_by(t.sessions.c.number.desc())
     )
-    return records.every(Session, connection, query)
-
-
-def sessions_of_all(connection: sa.Connection, *, repo: RepoId | None = None) -> list[Session]:
-    """Lists the sessions of all agents of a repository, or of every one."""
-    query = sa.select(t.sessions)
-    if repo is not None:
-        query = query.join(t.agents, t.agents.c.uid == t.sessions.c.agent)
-        query = query.where(t.agents.c.repo == repo)
     return records.every(Session, connection, query)
 
 
@@ -214,10 +212,10 @@ def live_session(connection: sa.Connection, uid: Uid) -> tuple[Agent, Session] |
 
 def session(connection: sa.Connection, uid: Uid, number: int) -> Session:
     """One session of an agent, as it is now."""
-    c = t.sessions.c
-    query = sa.select(t.sessions).where(c.agent == uid, c.number == number)
-    (only,) = records.every(Session, connection, query)
-    return only
+    found = records.with_key(Session, connection, t.sessions, {"agent": uid, "number": number})
+    if found is None:
+        raise AssertionError(f"{uid} has no session {number}")
+    return found
 
 
 def session_owner(connection: sa.Connection, marker: str) -> Uid | None:
@@ -263,8 +261,11 @@ def set_mark(writing: Writing, uid: Uid, number: int, name: str, value: Any) -> 
 
 def observations(connection: sa.Connection, uid: Uid) -> list[Observation]:
     """The latest word of each source about an agent."""
-    query = sa.select(t.observations).where(t.observations.c.agent == uid)
-    return [_observation(row) for row in connection.execute(query)]
+    return [_observation(row) for row in connection.execute(_SEEN, {"of_agent": uid})]
+
+
+_SEEN = sa.select(t.observations).where(t.observations.c.agent == sa.bindparam("of_agent"))
+"""Made once, as are the two below: states are folded with every hook."""
 
 
 def all_observations(connection: sa.Connection) -> dict[Uid, list[Observation]]:
@@ -335,8 +336,7 @@ def shift_what_lasts(writing: Writing, step: float, *, fresh: float) -> None:
 
 def intent(connection: sa.Connection, key: str) -> Intent | None:
     """Finds an intent by its key."""
-    intents = records.every(Intent, connection, sa.select(t.intents).where(t.intents.c.id == key))
-    return intents[0] if intents else None
+    return records.with_key(Intent, connection, t.intents, {"id": key})
 
 
 def open_intents(connection: sa.Connection) -> list[Intent]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import cache
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import sqlalchemy as sa
@@ -18,9 +18,9 @@ from windlass.core.ids import RepoId, Uid
 from windlass.core.usage import Usage
 from windlass.store import counted_spending, records, rows
 from windlass.store import tables as t
+from windlass.store.counted_spending import Source
 from windlass.store.store import Writing
 
-Source = Literal["transcript", "result", "relay"]
 _SUMMED = (*counted_spending.TOKENS, "cost")
 
 
@@ -120,19 +120,25 @@ class AgentTotal(msgspec.Struct, frozen=True, kw_only=True):
     cost: float
 
 
-def totals(
-    connection: sa.Connection, *, notional: bool, repo: RepoId | None = None, day: str | None = None
-) -> list[AgentTotal]:
-    """The USD of all spending of one kind, in a repository or on a day, agent by agent."""
-    asked = {"of_repo": repo, "of_day": day}
-    bound = {name: value for name, value in asked.items() if value is not None}
-    query = _totals(frozenset(bound))
-    return records.every(AgentTotal, connection, query, {**bound, "of_kind": notional})
+def totals(connection: sa.Connection, *, notional: bool, day: str) -> list[AgentTotal]:
+    """The USD of all spending of one kind on a day, agent by agent."""
+    bound = {"of_day": day, "of_kind": notional}
+    return records.every(AgentTotal, connection, _totals(), bound)
+
+
+def common(connection: sa.Connection, *, notional: bool, repo: RepoId, limit: float) -> float:
+    """What counts towards the budget of a repository, as `pricing.common` has it.
+
+    Of each agent, live or ended, what it has spent of one kind, up to its own limit or else to
+    this one. The database adds it up: there may be thousands, and it is asked at every look.
+    """
+    bound = {"of_repo": repo, "of_kind": notional, "of_limit": limit}
+    return float(connection.execute(_common(), bound).scalar() or 0.0)
 
 
 @cache
-def _totals(bound: frozenset[str]) -> sa.Select[Any]:
-    counted = counted_spending.counted(bound)
+def _totals() -> sa.Select[Any]:
+    counted = counted_spending.counted(frozenset({"of_day"}))
     agents = t.agents.c
     return (
         sa.select(
@@ -145,6 +151,24 @@ def _totals(bound: frozenset[str]) -> sa.Select[Any]:
         .where(counted.c.notional == sa.bindparam("of_kind"))
         .group_by(agents.uid)
     )
+
+
+@cache
+def _common() -> sa.Select[Any]:
+    counted = counted_spending.counted()
+    agents = t.agents.c
+    limit = sa.func.coalesce(agents.limits["usd"].as_float(), sa.bindparam("of_limit"))
+    each = (
+        sa.select(sa.func.sum(counted.c.cost).label("cost"), limit.label("limit"))
+        .select_from(counted)
+        .join(t.agents, agents.uid == counted.c.agent)
+        .where(counted.c.notional == sa.bindparam("of_kind"))
+        .where(agents.repo == sa.bindparam("of_repo"))
+        .group_by(agents.uid)
+        .subquery()
+    )
+    is_beyond = (each.c.limit > 0) & (each.c.cost > each.c.limit)
+    return sa.select(sa.func.sum(sa.case((is_beyond, each.c.limit), else_=each.c.cost)))
 
 
 @cache

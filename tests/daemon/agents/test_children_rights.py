@@ -200,6 +200,19 @@ def test_a_manager_raises_the_limits_of_those_below_it_no_further_than_its_own(
         workshop.ask_as(lead_of_all, "resume", agent=other.id, max_usd=11.0)
 
 
+def test_what_all_below_a_manager_ever_spent_is_taken_from_what_it_can_give(
+    workshop: Workshop,
+) -> None:
+    lead = put(workshop, role="manager", spawns=True, limits=Limits(usd=1.0))
+    gone = put(workshop, parent=lead.uid, ended_at=5.0)
+    below = put(workshop, parent=gone.uid)
+    elsewhere = put(workshop)
+    for agent, usd in ((lead, 0.25), (gone, 0.125), (below, 0.0625), (elsewhere, 0.5)):
+        spend(workshop, agent, usd)
+    assert allowances.of(workshop.context, lead).left.usd == 0.5625
+    assert allowances.of(workshop.context, lead, beside=below).left.usd == 0.625
+
+
 def test_what_a_manager_is_denied_those_below_it_are_denied_too(workshop: Workshop) -> None:
     denied = Policy(deny=("WebFetch", "Bash(curl:*)"), yolo=True)
     lead = put(workshop, role="manager", spawns=True, policy=denied)

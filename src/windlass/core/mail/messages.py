@@ -106,8 +106,13 @@ def said(message: Message) -> str:
     who = f"agent {message.sender_id}" if agent else message.sender
     answers = f" (answers {message.reply_to})" if message.reply_to else ""
     word = "QUESTION: " if message.kind == "question" else ""
-    body = message.body if message.sender == USER else unmentioned(message.body)
-    return f"[sent by {who}]:{answers} {word}{unmarked(body)}\n\n[message {message.id}]"
+    body = unmarked(message.body) if message.sender == USER else as_text(message.body)
+    return f"[sent by {who}]:{answers} {word}{body}\n\n[message {message.id}]"
+
+
+def as_text(said: str) -> str:
+    """What an agent said, as another one may read it: no file is named, and nobody else speaks."""
+    return unmarked(unmentioned(said))
 
 
 def unmarked(text: str) -> str:

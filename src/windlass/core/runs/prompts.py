@@ -1,10 +1,14 @@
-"""What the agent of a run is told: at the start of a step, and when it gave no result."""
+"""What the agent of a run is told: at the start of a step, and when it gave no result.
+
+What earlier sessions said is text in it and nothing else, whoever they were.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
+from windlass.core.mail.messages import as_text
 from windlass.core.pipeline.steps import GIVEN
 from windlass.core.runs import checklist
 from windlass.core.runs.loop import ANSWERS, Loop
@@ -45,11 +49,13 @@ def beginning(part: Part, told: Told) -> str:
     document = checklist.marked(told.document, told.loop.ticks).strip()
     parts = [_lead(part, told), document, *_earlier(told.reports)]
     if told.loop.summary:
-        parts.append(f"What the iterations before came to:\n\n{told.loop.summary}")
+        parts.append(f"What the iterations before came to:\n\n{as_text(told.loop.summary)}")
     if told.loop.feedback:
-        parts.append(f"What the supervisor of this step says:\n\n{told.loop.feedback}")
+        feedback = as_text(told.loop.feedback)
+        parts.append(f"What the supervisor of this step says:\n\n{feedback}")
     if told.ticket:
-        parts.append(f"This task's change came back. Mend exactly that:\n\n{told.ticket.strip()}")
+        ticket = as_text(told.ticket.strip())
+        parts.append(f"This task's change came back. Mend exactly that:\n\n{ticket}")
     if told.readonly:
         parts.append("Only look: what you change in this step is taken back when it ends.")
     else:
@@ -65,7 +71,7 @@ def _lead(part: Part, told: Told) -> str:
         case "summary":
             return f"You sum up iteration {part.iteration} of {step} of the task below. {own}"
         case "resume":
-            why = f"It stopped without a result: {told.stopped}"
+            why = f"It stopped without a result: {as_text(told.stopped)}"
             return f"You decide what becomes of {step} of the task below. {own} {why}"
         case "supervisor":
             counted = f"{part.iteration} of at most {told.iterations} iterations"
@@ -148,5 +154,5 @@ AFTER_FAILURE = "The model could not be asked just now. Go on with the task wher
 def _earlier(reports: Sequence[StepReport]) -> Iterable[str]:
     """The last reports, the newest at the end, each cut where it is very long."""
     for report in reports[-_MOST_REPORTS:]:
-        text = report.text[:_LARGEST_REPORT]
+        text = as_text(report.text[:_LARGEST_REPORT])
         yield f"Report of `{report.label}` (visit {report.visit}, {report.result}):\n\n{text}"

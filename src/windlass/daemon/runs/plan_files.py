@@ -2,6 +2,9 @@
 
 The next run of the task reads it from there, and the board lets it come earlier. One that cannot be
 kept is told, and holds nobody up: the steps that follow have it as the report of the planning.
+
+The person's own plans may name files to be read along, and nobody can tell them from these when
+they are read: so what an agent wrote is made plain text as it is kept.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import NamedTuple
 
 from windlass.core.errors import WindlassError
 from windlass.core.ids import RepoId
+from windlass.core.mail.messages import as_text
 from windlass.core.runs.run_state import Ending
 from windlass.daemon.kernel import repos
 from windlass.daemon.kernel.context import Context
@@ -29,6 +33,7 @@ class Kept(NamedTuple):
 
 def kept(context: Context, repo: RepoId, task: str, text: str, *, replaces: bool) -> Kept:
     """Keeps a plan that was asked for, and says so; nobody's own is lost. Twice is once."""
+    text = as_text(text)
     if not text.strip():
         return Kept("", Ending(outcome="failed", why="its agent gave no plan"))
     windlass = str(Path(repos.by_id(context, repo).root) / folder.NAME)
@@ -48,7 +53,7 @@ def keep(context: Context, repo: RepoId, task: str, text: str) -> None:
     """Keeps a plan, unless the task has one."""
     root = repos.by_id(context, repo).root
     try:
-        plans.keep(str(Path(root) / folder.NAME), task, text)
+        plans.keep(str(Path(root) / folder.NAME), task, as_text(text))
     except (WindlassError, OSError) as error:
         why = error.message if isinstance(error, WindlassError) else str(error)
         context.store.write(partial(_tell, repo=repo, task=task, why=why))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from windlass.core import crew
 from windlass.core.allowances import Allowance
 from windlass.core.crew import Agent, Limits
 from windlass.daemon.kernel import repos, settings
@@ -38,17 +37,8 @@ def _left(connection: Any, giver: Agent, beside: Agent | None, now: float) -> Li
 
 def _spent(connection: Any, giver: Agent, beside: Agent | None) -> float:
     """What a giver and everybody below it owe, also those that have ended."""
-    everybody = [
-        agent
-        for ended in (False, True)
-        for agent in rows.agents(connection, repo=giver.repo, ended=ended)
-    ]
-    counted = [giver, *crew.below(giver, everybody)]
-    return sum(
-        spending.total(connection, notional=False, agent=agent.uid)
-        for agent in counted
-        if beside is None or agent.uid != beside.uid
-    )
+    counted = rows.below(connection, giver.uid) - ({beside.uid} if beside else set())
+    return sum(session.usd for session in spending.by_session(connection, counted))
 
 
 def _more_time(connection: Any, giver: Agent, beside: Agent | None, now: float) -> float:

@@ -220,7 +220,7 @@ def _figures(
     limit_in = _limits_in(context, repo, budget)
     return Figures(
         agent=spent.own,
-        repo=_common(spent.repo, limit_in),
+        repo=spent.repo,
         day=_common(spent.day, limit_in),
         step=spent.step,
         task=agent.task if agent is not None and agent.run else "",
@@ -228,10 +228,10 @@ def _figures(
 
 
 class _Spent(NamedTuple):
-    """What was spent, as far as there is a limit for it: by an agent, and of all agent by agent."""
+    """What was spent, as far as there is a limit for it: of a day agent by agent."""
 
     own: float
-    repo: list[AgentTotal]
+    repo: float
     day: list[AgentTotal]
     step: float
 
@@ -245,11 +245,12 @@ def _spent(
     day: str,
     notional: bool,
 ) -> _Spent:
-    totals = partial(spending.totals, connection, notional=notional)
     return _Spent(
         spending.total(connection, agent=agent.uid, notional=notional) if agent else 0.0,
-        totals(repo=repo) if budget.repo else [],
-        totals(day=day) if budget.day else [],
+        spending.common(connection, notional=notional, repo=repo, limit=budget.agent)
+        if budget.repo
+        else 0.0,
+        spending.totals(connection, notional=notional, day=day) if budget.day else [],
         run_budgets.visit_cost(connection, agent, notional=notional)
         if agent is not None and agent.run and budget.step
         else 0.0,
