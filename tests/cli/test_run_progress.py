@@ -9,7 +9,7 @@ import pytest
 from tests.cli.told import Terminal, Told
 
 from windlass.cli import run_progress, task_view
-from windlass.cli.commands import run
+from windlass.cli.commands import drop, run
 
 ENDED = {"kind": "run.ended", "task": "API-1", "outcome": "landed", "commit": "c" * 40}
 SEEN: dict[str, Any] = {
@@ -66,7 +66,13 @@ def ended(state: str, *, exhausted: bool, exit_code: int | None = None) -> dict[
     task = {"task": "API-1", "state": state, "visits": [visit], "change": "", "commit": ""}
     seen = {**task, "is_over": state == "failed"}
     money = {"usd": 0.0, "notional_usd": 0.0}
-    return {**SEEN, "is_over": True, "blocked": [], "tasks": [{**seen, **money, "why": "no"}]}
+    return {
+        **SEEN,
+        "is_over": True,
+        "blocked": [],
+        "failed": [],
+        "tasks": [{**seen, **money, "why": "no"}],
+    }
 
 
 @pytest.mark.parametrize(
@@ -91,6 +97,25 @@ def test_used_up_iterations_have_an_exit_code_of_their_own(
     assert dict(call.asked)["run"]["overrides"] == ["WINDLASS_WORKER_MAX_TURNS=7"]
 
 
+@pytest.mark.parametrize(
+    ("failed", "said", "code"),
+    [
+        ([], "nothing is left to do on the board", 0),
+        (["API-7"], "API-7  failed before: wl retry API-7", 10),
+    ],
+)
+def test_a_board_without_anything_to_begin_is_done_only_where_nothing_has_failed(
+    failed: list[str], said: str, code: int, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    seen = {**SEEN, "is_over": True, "blocked": [], "failed": failed, "tasks": []}
+    begun = {"job": "job-1", "joined": False, **PREVIEW}
+    call = Told(run, runs=lambda _: seen, run=lambda _: begun)
+    assert run.run(call) == code
+    shown = capsysbinary.readouterr().out.decode()
+    assert said in shown
+    assert "outcome" not in shown
+
+
 def test_a_dry_run_says_what_it_takes_and_begins_nothing(
     capsysbinary: pytest.CaptureFixture[bytes],
 ) -> None:
@@ -99,6 +124,29 @@ def test_a_dry_run_says_what_it_takes_and_begins_nothing(
     assert [verb for verb, _ in call.asked] == ["run.preview"]
     said = capsysbinary.readouterr().out.decode()
     assert said == "1 task to begin, 2 sessions at least, paid by: login; it lands on main\n"
+
+
+@pytest.mark.parametrize(("why", "said"), [("", "Add more"), ("c1 is held: no", "c1 is held: no")])
+def test_a_task_that_waits_to_land_says_what_holds_it(
+    why: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a target that is red looks like one that is slow."""
+    waits = ended("waits to land", exhausted=False)["tasks"][0]
+    task = {**waits, "why": why, "title": "Add more", "began_at": 0.0}
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    over = {**SEEN, "is_over": True}
+    run_progress.follow(Told(run, **{"runs.wait": lambda _: over}), {**SEEN, "tasks": [task]})
+    assert f"  {said}" in terminal.getvalue()
+
+
+def test_a_drop_of_what_is_at_work_says_that_it_is_being_stopped(
+    capsysbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    at_work = {**ended("works", exhausted=False)["tasks"][0], "agent": "api-1", "why": ""}
+    shown = {"task": "API-1", "title": "x", "marker": "=", "waits": "", "edited": []}
+    call = Told(drop, "API-1", **{"task.drop": lambda _: {**shown, "run": at_work}})
+    assert drop.run(call) == 0
+    assert b"it is being stopped, and marked [N] then" in capsysbinary.readouterr().out
 
 
 @pytest.mark.parametrize(

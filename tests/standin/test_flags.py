@@ -82,7 +82,7 @@ def test_a_malformed_script_is_refused_with_its_place(rig: Rig) -> None:
     script = rig.script([text("a"), {"tool": "Bash", "input": "x"}])
     done = rig.run("-p", "--script", script, "go")
     assert done.returncode == 1
-    assert "turns[1].input: expected an object, got a string" in done.stderr
+    assert "turns[1].input: expected an object, got a string" in done.stderr.splitlines()[-1]
 
 
 def test_settings_that_cannot_be_read_are_refused(rig: Rig) -> None:

@@ -73,8 +73,8 @@ def total(store: Store, *, notional: bool = False, **asked: Any) -> float:
 def test_what_is_added_to_a_row_adds_up(store: Store) -> None:
     for _ in range(3):
         spend(store, "a", 0.5)
-    row = store.read(lambda c: spending_groups.whole(c, repo=None, since=None))
-    assert (row.usd, row.input_tokens, row.output_tokens, row.agents) == (1.5, 30, 3, 1)
+    (row,) = store.read(lambda c: spending_groups.grouped(c, "day", repo=None, since=None))
+    assert (row.usd, row.input_tokens, row.output_tokens) == (1.5, 30, 3)
 
 
 def test_of_two_sources_the_one_that_says_more_counts_by_session(store: Store) -> None:

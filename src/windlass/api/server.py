@@ -29,7 +29,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from windlass import __version__
-from windlass.api import answers, doors, identity, shares
+from windlass.api import answers, doors, identity, shares, spare_memory
 from windlass.api.bounded_http import BoundedProtocol
 from windlass.api.shares import MOST_OF_ONE, SaidSoFar, Share
 from windlass.api.verbs import Caller, Needs, Verb, Wait, refuse_stranger
@@ -49,6 +49,8 @@ _QUEUE = 512
 """Connections of a socket that wait to be taken."""
 _WITHOUT_NUL = f"`str` matching regex {WITHOUT_NUL!r}"
 """What msgspec says that it expected, which nobody could read."""
+_LARGE = 1 << 20
+"""Bytes of an answer that took much memory to make."""
 _ARRIVES_WITHIN = 30.0
 """Seconds that a request may take to come in: who says it slowly holds what others need."""
 
@@ -362,9 +364,16 @@ async def _body(request: Request, said: SaidSoFar, largest: int) -> bytes:
 def _answering(verb: Verb, caller: Caller, body: bytes) -> Callable[[], bytes]:
     """What is left to be done for a request; what is short is read now, and refused sooner."""
     if len(body) > _READ_AT_ONCE:
-        return lambda: answers.encode(verb.answer(caller, _decode(body, verb.request)))
+        return lambda: _answered(lambda: verb.answer(caller, _decode(body, verb.request)))
     asked = _decode(body, verb.request)
-    return lambda: answers.encode(verb.answer(caller, asked))
+    return lambda: _answered(lambda: verb.answer(caller, asked))
+
+
+def _answered(answer: Callable[[], Any]) -> bytes:
+    encoded = answers.encode(answer())
+    if len(encoded) > _LARGE:
+        spare_memory.give_back()
+    return encoded
 
 
 async def _encoded(answer: Awaitable[Any]) -> bytes:

@@ -139,7 +139,7 @@ def _doing(task: dict[str, Any]) -> str:
     what = printable_line(task["step"]) if task["state"] == "works" else task["state"]
     if task["state"] == "works":
         what += task_view.round_of(task, first=False)
-    about = task["why"] if task["state"] == "waits" else task["title"]
+    about = task["why"] or task["title"]
     cost = f" {money.usd(task)}" if task["usd"] or task["notional_usd"] else ""
     name, doing = render.padded(task["task"], _TASK), render.padded(what, _DOING)
     return f"  {name} {doing} {age:>4}{cost}  {printable_line(about)}"
@@ -167,8 +167,14 @@ def table(call: Call, seen: dict[str, Any]) -> None:
         )
         for task in seen["tasks"]
     ]
+    earlier = [name for name in seen["failed"] if name not in {row[0] for row in rows}]
     head = ("task", "outcome", "steps", "iterations", "cost", "change", "commit", "")
-    render.table(call, head, rows, grow=len(head) - 1, spare=(3, 4, 5))
+    if rows:
+        render.table(call, head, rows, grow=len(head) - 1, spare=(3, 4, 5))
+    elif not (earlier or seen["blocked"] or seen["problem"]):
+        call.tell("nothing is left to do on the board")
+    for name in earlier:
+        call.say(f"{name}  failed before: wl retry {name}")
     for name in seen["blocked"]:
         call.say(f"{name}  waits for others: wl board show {name}")
     if seen["problem"]:

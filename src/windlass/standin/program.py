@@ -50,7 +50,8 @@ def main(argv: list[str]) -> int:
             sys.stdout.write(_no_conversation(flags, str(error)))
         sys.stderr.write(f"{error}\n")
     except UserError as error:
-        sys.stderr.write(f"Error: {error.message}\n{error.hint}\n".rstrip() + "\n")
+        # In one line: the last one that a program wrote is told as why it ended.
+        sys.stderr.write(f"Error: {error.message}" + f"; {error.hint}" * bool(error.hint) + "\n")
     return 1
 
 

@@ -186,15 +186,6 @@ def sessions(connection: sa.Connection, uid: Uid) -> list[Session]:
     return records.every(Session, connection, query)
 
 
-def sessions_of_all(connection: sa.Connection, *, repo: RepoId | None = None) -> list[Session]:
-    """Lists the sessions of all agents of a repository, or of every one."""
-    query = sa.select(t.sessions)
-    if repo is not None:
-        query = query.join(t.agents, t.agents.c.uid == t.sessions.c.agent)
-        query = query.where(t.agents.c.repo == repo)
-    return records.every(Session, connection, query)
-
-
 def parts(connection: sa.Connection, agents: Iterable[Uid]) -> dict[tuple[Uid, int], Part]:
     """What of runs the sessions of these agents are for, by agent and number."""
     c = t.sessions.c

@@ -1,4 +1,4 @@
-"""What was spent, summed up by the database: the whole, agent by agent, or in other groups.
+"""What was spent, summed up by the database: agent by agent, or in other groups.
 
 What is converted is what is shown; of a year of sessions that is little.
 """
@@ -17,6 +17,7 @@ from windlass.store import tables as t
 from windlass.store.counted_spending import TOKENS, counted, covered, owed
 
 GroupedBy = Literal["role", "task", "step", "mode", "credential", "day", "model"]
+_ALL = 1 << 31
 _OF_SESSIONS = ("role", "step", "mode", "credential")
 
 
@@ -31,8 +32,8 @@ class Sum(msgspec.Struct, frozen=True, kw_only=True):
     notional_usd: float = 0.0
 
 
-class Whole(Sum, frozen=True, kw_only=True):
-    """What all agents spent together, and how many of them spent anything."""
+class OfAgents(Sum, frozen=True, kw_only=True):
+    """What several agents spent together."""
 
     agents: int
 
@@ -45,7 +46,6 @@ class OfAgent(Sum, frozen=True, kw_only=True):
     repo: RepoId
     role: str
     has_ended: bool
-    has_spent: bool
 
 
 class OfGroup(Sum, frozen=True, kw_only=True):
@@ -53,13 +53,6 @@ class OfGroup(Sum, frozen=True, kw_only=True):
 
     name: str
     repo: str
-
-
-def whole(connection: sa.Connection, *, repo: RepoId | None, since: str | None) -> Whole:
-    """What everybody spent, in a repository or in all, from a day on."""
-    bound = _bound(repo, since)
-    (summed,) = records.every(Whole, connection, _whole(frozenset(bound)), bound)
-    return summed
 
 
 def of_live(connection: sa.Connection, *, repo: RepoId | None, since: str | None) -> list[OfAgent]:
@@ -70,13 +63,14 @@ def of_live(connection: sa.Connection, *, repo: RepoId | None, since: str | None
 
 def of_ended(
     connection: sa.Connection, *, repo: RepoId | None, since: str | None, most: int | None
-) -> list[OfAgent]:
-    """What ended agents spent that spent anything: of so many, or of all; the dearest first."""
+) -> tuple[list[OfAgent], OfAgents]:
+    """What ended agents spent: so many of them or all, the dearest first; and all together."""
     bound = _bound(repo, since)
-    query = _of_ended(frozenset(bound), limited=most is not None)
-    if most is not None:
-        bound["most"] = most
-    return records.every(OfAgent, connection, query, bound)
+    query = _of_ended(frozenset(bound))
+    found = connection.execute(query, {**bound, "most": _ALL if most is None else most}).all()
+    each = [records.shaped(OfAgent, row) for row in found if row.uid is not None]
+    (together,) = [records.shaped(OfAgents, row) for row in found if row.uid is None]
+    return each, together
 
 
 def grouped(
@@ -101,24 +95,16 @@ def _sums(rows: sa.Subquery) -> list[sa.ColumnElement[Any]]:
     return [sa.func.coalesce(sum_, 0).label(name) for name, sum_ in sums.items()]
 
 
-def _agent(has_spent: sa.ColumnElement[Any]) -> list[sa.ColumnElement[Any]]:
+def _agent() -> list[sa.ColumnElement[Any]]:
     c = t.agents.c
-    ended = c.ended_at.is_not(None).label("has_ended")
-    return [c.uid, c.id, c.repo, c.role, ended, has_spent.label("has_spent")]
-
-
-@cache
-def _whole(bound: frozenset[str]) -> sa.Select[Any]:
-    rows = counted(bound)
-    agents = sa.func.count(rows.c.agent.distinct()).label("agents")
-    return sa.select(agents, *_sums(rows))
+    return [c.uid, c.id, c.repo, c.role, c.ended_at.is_not(None).label("has_ended")]
 
 
 @cache
 def _of_live(bound: frozenset[str]) -> sa.Select[Any]:
     rows, agents = counted((bound | {"live"}) - {"of_repo"}), t.agents.c
     query = (
-        sa.select(*_agent(sa.func.count(rows.c.agent) > 0), *_sums(rows))
+        sa.select(*_agent(), *_sums(rows))
         .select_from(t.agents)
         .outerjoin(rows, rows.c.agent == agents.uid)
         .where(agents.ended_at.is_(None))
@@ -128,19 +114,29 @@ def _of_live(bound: frozenset[str]) -> sa.Select[Any]:
 
 
 @cache
-def _of_ended(bound: frozenset[str], *, limited: bool) -> sa.Select[Any]:
+def _of_ended(bound: frozenset[str]) -> sa.CompoundSelect[Any]:
+    """Both in one statement: the sums of each are made once, and the last row is of all of them."""
     rows, agents = counted(bound - {"of_repo"}), t.agents.c
     query = (
-        sa.select(*_agent(sa.true()), *_sums(rows))
+        sa.select(*_agent(), *_sums(rows))
         .select_from(rows)
         .join(t.agents, agents.uid == rows.c.agent)
         .where(agents.ended_at.is_not(None))
         .group_by(agents.uid)
-        .order_by(sa.func.sum(rows.c.cost).desc(), agents.id, agents.uid)
     )
     if "of_repo" in bound:
         query = query.where(agents.repo == sa.bindparam("of_repo"))
-    return query.limit(sa.bindparam("most")) if limited else query
+    each = query.cte("each")
+    dearest = (
+        sa.select(each, sa.literal(1).label("agents"))
+        .order_by((each.c.usd + each.c.notional_usd).desc(), each.c.id, each.c.uid)
+        .limit(sa.bindparam("most"))
+        .subquery()
+    )
+    summed = Sum.__struct_fields__
+    nobody = [sa.null() for _ in _agent()]
+    sums = [sa.func.coalesce(sa.func.sum(each.c[name]), 0) for name in summed]
+    return sa.union_all(sa.select(dearest), sa.select(*nobody, *sums, sa.func.count(each.c.uid)))
 
 
 @cache

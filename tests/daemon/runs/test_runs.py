@@ -158,6 +158,37 @@ def test_a_step_that_fails_ends_its_run_and_what_needs_it_stays_blocked(board: R
     assert git(board.root, "rev-parse", "agent/api-1").strip() == head
 
 
+def test_what_failed_before_is_told_by_every_later_run(board: RunGround) -> None:
+    """Nothing of it is begun again; what other tasks are asked for does not hear of it."""
+    board.run()
+    board.speak("api-1", "<result>FAIL</result>")
+    board.run()
+    shown = board.workshop.ask("runs")
+    assert (shown["is_over"], shown["tasks"], shown["failed"]) == (True, [], ["API-1"])
+    board.run(tasks=["API-2"])
+    assert board.workshop.ask("runs")["failed"] == []
+
+
+def test_a_branch_below_the_name_of_an_agent_takes_that_name_up(board: RunGround) -> None:
+    """Git keeps branches like files, so the task could never begin."""
+    git(board.root, "branch", "agent/api-1/deep")
+    board.run()
+    assert board.task("API-1")["agent"] == "api-1-2"
+
+
+def test_a_role_that_is_not_there_is_a_broken_pipeline_also_alone(board: RunGround) -> None:
+    """It says which pipeline or task names it."""
+    board.pipeline([{"id": "execution", "agent": "ghost"}])
+    with pytest.raises(ConfigError, match="the pipeline own: no role 'ghost'"):
+        board.run()
+    board.pipeline([{"id": "execution", "agent": "worker"}])
+    board.board_file.write_text(
+        BOARD.replace("- Priority: LOW", "- Agent: ghost\n  - Priority: LOW")
+    )
+    with pytest.raises(ConfigError, match="API-2: no role 'ghost'"):
+        board.run()
+
+
 def test_steps_that_pass_and_change_nothing_are_no_success(board: RunGround) -> None:
     """Nothing can have landed, so nothing is called landed."""
     board.run()

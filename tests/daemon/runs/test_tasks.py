@@ -28,6 +28,15 @@ def test_a_task_is_shown_with_its_run_and_its_reports(board: RunGround) -> None:
         board.workshop.ask("task", task="NO-9")
 
 
+def test_a_task_says_which_others_it_waits_for_and_where_they_are(board: RunGround) -> None:
+    """Before anything is begun, and after one of them has failed."""
+    assert board.workshop.ask("task", task="API-1")["waits"] == ""
+    assert board.workshop.ask("task", task="API-2")["waits"] == "for API-1 (pending)"
+    board.run()
+    board.speak("api-1", "<result>FAIL</result>")
+    assert board.workshop.ask("task", task="API-2")["waits"] == "for API-1 (failed)"
+
+
 def test_a_task_that_is_dropped_is_stopped_and_not_begun_again(board: RunGround) -> None:
     """Its session ends, its branch stays, and what needs it is blocked."""
     board.run()
@@ -47,7 +56,9 @@ def test_the_change_of_a_task_that_is_dropped_does_not_land(board: RunGround) ->
     board.run()
     board.commit(board.agent("api-1"), {"AGENTS.md": "steers others\n"})
     board.speak("api-1", PASSED)
+    held = board.task("API-1")
     assert board.change("c1")["state"] == "held"
+    assert (held["state"], held["why"][:10]) == ("waits to land", "c1 is held")
     board.workshop.ask("task.drop", task="API-1")
     board.settle()
     assert board.change("c1")["state"] == "dropped"

@@ -128,6 +128,8 @@ class RunsReply(TypedDict):
     postponed: dict[str, str]
     """Why each task waits for which a worker is free."""
     blocked: list[str]
+    failed: list[str]
+    """Tasks that the board has as failed when this is over, those of earlier work too."""
     left: int
     """Tasks that are still to be begun."""
     tasks: list[TaskRunView]
@@ -162,7 +164,7 @@ class TaskReply(TypedDict):
     document: str
     run: TaskRunView | None
     waits: str
-    """Why it is not begun, though it could be; nothing where nobody has it worked on."""
+    """What it is not begun for: tasks that it depends on, or what is in its way at this moment."""
     edited: list[str]
     """What of it is another on the board than its run goes by, while that is open."""
     reports: list[ReportView]

@@ -28,6 +28,8 @@ def run(call: Call) -> int:
         task = call.ask("task.drop", task=call.args.change, **why)
         call.data(task)
         task_view.say(call, task)
+        if task["run"] is not None and not task["run"]["is_over"]:
+            call.tell("  it is being stopped, and marked [N] then")
         return 0
     change = call.ask("drop", change=call.args.change, **why)
     call.data(change)

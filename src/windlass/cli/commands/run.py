@@ -107,7 +107,7 @@ def run(call: Call) -> int:
         return 12
     if failed:
         return max(map(_exit_code, failed))
-    return 10 if seen["blocked"] or waits else 0
+    return 10 if seen["blocked"] or seen["failed"] or waits else 0
 
 
 def _exit_code(task: dict[str, Any]) -> int:

@@ -162,8 +162,9 @@ def _after_round(state: ScheduleState, news: News) -> Decision:
         return Decision(begun(state), wake_at=news.at + min(PERIOD, jobs.backoff(failures)))
     if result["running"] or result["waiting"]:
         return Decision(begun(state), wake_at=news.at + PERIOD)
-    over = {"outcome": "over", "ended": state.ended, "problem": state.problem}
-    return Decision(begun(state), result={**over, "blocked": result["blocked"]})
+    over: dict[str, Any] = {"outcome": "over", "ended": state.ended, "problem": state.problem}
+    over |= {"blocked": result["blocked"], "failed": result.get("failed", [])}
+    return Decision(begun(state), result=over)
 
 
 def _postponed(state: ScheduleState, result: dict[str, Any], at: float) -> dict[str, Postponed]:

@@ -89,7 +89,9 @@ def add(context: Context, path: str) -> Repo:
 def agent_branches(known_repo: Repository) -> set[str]:
     """The names that branches of agents, or of somebody else in their place, take up."""
     prefix = "refs/heads/agent/"
-    return {ref.removeprefix(prefix) for ref in repository.refs_under(known_repo, prefix)}
+    # A branch below agent/NAME/ takes that name up as well: git keeps branches like files.
+    refs = repository.refs_under(known_repo, prefix)
+    return {ref.removeprefix(prefix).partition("/")[0] for ref in refs}
 
 
 def is_gone(repo: Repo) -> bool:

@@ -1,4 +1,4 @@
-"""Changes of runs of which nothing comes by itself any more: the person has them tried again.
+"""Why changes of runs are held, and which of them the person has to have tried again.
 
 What waits for the person's approval is none of these, nor what goes on once its target is green.
 """
@@ -26,6 +26,16 @@ def why(connection: sa.Connection, repo: RepoId, state: RunState) -> str:
     return f"{state.change} is held: {held}; wl retry {state.task.id} has it tried again" * bool(
         held
     )
+
+
+def meanwhile(connection: sa.Connection, repo: RepoId, state: RunState) -> str:
+    """Why the change of a run is held, also where it goes on once that has passed."""
+    if state.stage != "landing":
+        return ""
+    change = change_rows.find(connection, repo, ChangeId(state.change))
+    if change is None or change.state != "held":
+        return ""
+    return f"{change.id} is held: {change.why}; wl why {change.id}"
 
 
 def is_held(connection: sa.Connection, job: Job, state: RunState) -> bool:

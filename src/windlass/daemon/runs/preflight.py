@@ -62,7 +62,8 @@ def require(context: Context, repo: Repo, state: ScheduleState, config: Config) 
         for task in board.board.tasks:
             field = task.fields.get("Agent")
             if field is not None and field.value and task.marker not in "xN":
-                _tried(problems, partial(role_files.find, config, repo.root, field.value))
+                named = partial(_require_role, repo, config, field.value, of=task.id)
+                _tried(problems, named)
         for pipeline in _pipelines(problems, board, state, config):
             _tried(problems, partial(_require_roles, repo, config, pipeline))
             said = partial(run_roles.of_run, pipeline, "", board.folder, config, state.overrides)
@@ -190,7 +191,15 @@ def _require_roles(repo: Repo, config: Config, pipeline: Pipeline) -> None:
         inline = (each for each in step.on_result.values() if isinstance(each, Inline))
         wanted |= dict.fromkeys(each.agent for each in inline)
     for name in wanted:
+        _require_role(repo, config, name, of=f"the pipeline {pipeline.name}")
+
+
+def _require_role(repo: Repo, config: Config, name: str, *, of: str) -> None:
+    """Who names a role that is not there is what has to be mended."""
+    try:
         role_files.find(config, repo.root, name)
+    except NotFound as error:
+        raise ConfigError(f"{of}: {error.message}", error.hint) from error
 
 
 def _require_steps(pipeline: Pipeline, state: ScheduleState) -> None:

@@ -92,6 +92,7 @@ class Rounds:
                 "edited": state.edited,
                 "waiting": 0,
                 "blocked": [],
+                "failed": [],
                 "problem": error.message,
                 "is_broken": True,
             }
@@ -208,6 +209,7 @@ class Rounds:
             waiting=len(chosen.waiting),
             waits=chosen.waits,
             blocked=list(chosen.blocked),
+            failed=_failed(decided.board, state),
             postponed=dict(chosen.postponed),
             held=chosen.held,
             missing=edits.missing,
@@ -237,6 +239,12 @@ def run_jobs(connection: sa.Connection, repo: RepoId) -> list[Job]:
     """The runs that are not over."""
     found = job_rows.listed(connection, repo=repo, status="open")
     return [job for job in found if job.kind == run.KIND.name]
+
+
+def _failed(board: Board, state: ScheduleState) -> list[str]:
+    """The wanted tasks that the board has as failed, by this schedule or one before."""
+    wanted = (task for task in board.tasks if not state.only or task.id in state.only)
+    return [task.id for task in wanted if task.marker == "*" and not board.finished(task)]
 
 
 def _tell(writing: Writing, repo: Repo, state: ScheduleState, chosen: Admission) -> None:
@@ -283,5 +291,5 @@ def _run(
 
 
 def _admitted(work: RunningIntent) -> dict[str, Any]:
-    names = ("running", "waiting", "waits", "blocked", "problem", "is_broken", "postponed", "held")
-    return {name: work.data[name] for name in (*names, "missing", "edited")}
+    names = ("running", "waiting", "waits", "blocked", "failed", "problem", "is_broken")
+    return {name: work.data[name] for name in (*names, "postponed", "held", "missing", "edited")}

@@ -39,7 +39,9 @@ class _Known(NamedTuple):
     costs: Mapping[Uid, RunCost]
     rests: Mapping[Uid, str]
     held: Mapping[JobId, str]
-    """Why the changes of those at work do not land."""
+    """Why nothing comes of the changes of those at work."""
+    meanwhile: Mapping[JobId, str]
+    """Why they are held, also where that passes."""
 
 
 def shown(connection: sa.Connection, runs: Sequence[Job], *, now: float) -> list[TaskRunView]:
@@ -52,6 +54,11 @@ def shown(connection: sa.Connection, runs: Sequence[Job], *, now: float) -> list
         run_waits.of_agents(connection, at_work, now=now),
         {
             job.id: change_holds.why(connection, job.repo, convert(job.state, RunState))
+            for job in runs
+            if job.status == "open"
+        },
+        {
+            job.id: change_holds.meanwhile(connection, job.repo, convert(job.state, RunState))
             for job in runs
             if job.status == "open"
         },
@@ -72,6 +79,7 @@ def _task_run(job: Job, known: _Known) -> TaskRunView:
         rests = known.rests.get(Uid(state.uid), "")
     doing = "waits" if rests else _STATES[state.stage]
     cost = known.costs.get(Uid(state.uid), run_costs.NOTHING)
+    told = rests or known.meanwhile.get(job.id, "")
     error = (job.error or {}).get("message", "")
     return {
         "task": state.task.id,
@@ -80,7 +88,7 @@ def _task_run(job: Job, known: _Known) -> TaskRunView:
         "only_plans": state.only_plans,
         "state": str(over.get("outcome", "failed")) if is_over else doing,
         "is_over": is_over,
-        "why": str(over.get("why", "") or error) if is_over else rests,
+        "why": str(over.get("why", "") or error) if is_over else told,
         "agent": known.names.get(Uid(state.uid)),
         "step": state.label,
         "visit": state.visit if state.label else 0,

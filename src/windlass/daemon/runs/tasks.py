@@ -9,7 +9,7 @@ from typing import Any
 from windlass.api.verbs import Caller
 from windlass.api.wire.landing import JudgeRequest
 from windlass.api.wire.runs import ReportView, TaskReply, TaskRequest
-from windlass.core.board.tasks import PENDING, Task
+from windlass.core.board.tasks import MARKERS, PENDING, Task
 from windlass.core.errors import Conflict, NotFound, WindlassError
 from windlass.core.ids import RepoId
 from windlass.core.jobs import Job
@@ -163,12 +163,14 @@ class Tasks:
             "marker": on_board.marker if on_board is not None else None,
             "document": self._document(job) or (task_copy.document(copy) if copy else ""),
             "run": shown,
-            "waits": "" if shown and not shown["is_over"] else self._waits(repo, wanted),
+            "waits": "" if shown and not shown["is_over"] else self._waits(repo, wanted, on_board),
             "edited": _edited(job, copy) if shown and not shown["is_over"] else [],
             "reports": self._reports(job),
         }
 
-    def _waits(self, repo: Repo, wanted: str) -> str:
+    def _waits(self, repo: Repo, wanted: str, task: Task | None) -> str:
+        if task is not None and task.marker == PENDING and (lacking := _lacking(repo, task.id)):
+            return f"for {', '.join(f'{name} ({how})' for name, how in lacking.items())}"
         find = partial(
             job_rows.about, repo=repo.id, kind=schedule.KIND.name, subject=schedule.SUBJECT
         )
@@ -200,12 +202,16 @@ def _edited(job: Job | None, now: TaskCopy | None) -> list[str]:
     return task_copy.differing(convert(job.state, RunState).task, now)
 
 
-def _lacking(repo: Repo, name: str) -> list[str]:
-    """The tasks that a task waits for."""
+def _lacking(repo: Repo, name: str) -> dict[str, str]:
+    """The tasks that a task waits for, and where each of them is."""
     board = boards.read(markers.board_of(repo)).board
     needed = board.by_id[name].dependencies
     known = {task.id for task in board.tasks if board.finished(task)} | board.done
-    return [other for other in needed if other not in known]
+    return {
+        other: MARKERS[board.by_id[other].marker] if other in board.by_id else "not on the board"
+        for other in needed
+        if other not in known
+    }
 
 
 def _on_board(repo: Repo, wanted: str) -> Task | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
 import sqlalchemy as sa
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from windlass.api.wire.spend import By, CostRow, OtherCosts
 from windlass.core.ids import RepoId
 from windlass.store import spending_groups
-from windlass.store.spending_groups import OfAgent, OfGroup, Sum, Whole
+from windlass.store.spending_groups import OfAgent, OfGroup, Sum
 
 ENDED_SHOWN = 50
 """Of so many ended agents, the dearest, it is told what each has spent, unless all are wanted."""
@@ -19,14 +20,7 @@ _NAMELESS: dict[By, str] = {
     "mode": "(not known)",
     "credential": "(not known)",
 }
-_SUMMED = (
-    "input_tokens",
-    "output_tokens",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "usd",
-    "notional_usd",
-)
+_SUMMED = Sum.__struct_fields__
 
 
 class Summed(TypedDict):
@@ -49,19 +43,17 @@ def summed(
 
     Of ended agents no more than `most` are among them; the others are told of together.
     """
-    whole = spending_groups.whole(connection, repo=repo, since=since)
-    total = _row("total", whole)
     if by != "agent":
         groups = spending_groups.grouped(connection, by, repo=repo, since=since)
-        return {"rows": _sorted(by, [_group(by, group) for group in groups]), "total": total}
+        rows = _sorted(by, [_group(by, group) for group in groups])
+        return {"rows": rows, "total": _row("total", _together(groups))}
     # Who is at work is shown even before it has spent anything.
-    shown = spending_groups.of_live(connection, repo=repo, since=since)
-    shown += spending_groups.of_ended(connection, repo=repo, since=since, most=most)
-    rows = _sorted(by, [_agent(agent) for agent in shown])
-    found: Summed = {"rows": rows, "total": total}
-    left = whole.agents - sum(agent.has_spent for agent in shown)
-    if left > 0:
-        found["others"] = {**_row("others", _without(whole, shown)), "agents": left}
+    live = spending_groups.of_live(connection, repo=repo, since=since)
+    ended, together = spending_groups.of_ended(connection, repo=repo, since=since, most=most)
+    rows = _sorted(by, [_agent(agent) for agent in (*live, *ended)])
+    found: Summed = {"rows": rows, "total": _row("total", _together([*live, together]))}
+    if left := together.agents - len(ended):
+        found["others"] = {**_row("others", _without(together, ended)), "agents": left}
     return found
 
 
@@ -71,13 +63,14 @@ def _sorted(by: By, rows: list[CostRow]) -> list[CostRow]:
     return sorted(rows, key=lambda row: (-row["usd"] - row["notional_usd"], row["name"]))
 
 
-def _without(whole: Whole, agents: list[OfAgent]) -> Sum:
-    """What is left of the whole without these."""
-    left = {
-        name: max(0, getattr(whole, name) - sum(getattr(agent, name) for agent in agents))
-        for name in _SUMMED
-    }
-    return Sum(**left)
+def _together(sums: Sequence[Sum]) -> Sum:
+    return Sum(**{name: sum(getattr(each, name) for each in sums) for name in _SUMMED})
+
+
+def _without(whole: Sum, parts: Sequence[Sum]) -> Sum:
+    """What is left of the whole without these; sums of fractions may differ in their order."""
+    less = _together(parts)
+    return Sum(**{n: max(0, getattr(whole, n) - getattr(less, n)) for n in _SUMMED})
 
 
 def _group(by: By, group: OfGroup) -> CostRow:
