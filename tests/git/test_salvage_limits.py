@@ -14,7 +14,7 @@ import pytest
 from tests.git.conftest import git, snapshot
 
 from windlass.core.errors import Conflict, GitError, NotFound, UserError
-from windlass.git import contents, manifest, repository, trash, workspaces
+from windlass.git import contents, manifest, repository, survey, trash, workspaces
 from windlass.git.repository import Repository
 from windlass.git.salvage import salvage
 
@@ -391,3 +391,29 @@ def test_nested_git_folders_keep_odd_names_links_and_modes(
     trash.restore(repo, trash.find(repo, "a1"), path=str(tmp_path / "back"), branch="back")
     (inner / "pipe").unlink()
     assert snapshot(tmp_path / "back/nested/.git") == snapshot(inner)
+
+
+def test_more_files_than_a_folder_of_a_tree_can_take_are_kept_and_brought_back(
+    repo: Repository, ws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of hundreds of thousands in one folder each took as long as all before it together."""
+    monkeypatch.setattr(survey, "_MOST_IN_FOLDER", 3)
+    (ws / "many").mkdir()
+    for number in range(9):
+        (ws / "many" / str(number)).write_text(f"{number}\n")
+    git(ws, "add", "many")
+    git(ws, "commit", "-q", "-m", "many")
+    (ws / "many/8").write_text("changed\n")
+    (ws / "many/7").unlink()
+    (ws / "many/6").chmod(0o700)
+    (ws / "many/link").symlink_to("8")
+    kept = salvage(repo, path=str(ws), agent="a1", stamp="1", branch="agent/a1", meta={})
+    assert kept.summary.dropped == 0
+    back = tmp_path / "back"
+    trash.restore(repo, trash.find(repo, "a1"), path=str(back), branch="back")
+    had = {path.name: path for path in (ws / "many").iterdir()}
+    assert {path.name for path in (back / "many").iterdir()} == {*had}
+    for name, path in had.items():
+        assert (back / "many" / name).read_text() == path.read_text()
+        assert (back / "many" / name).lstat().st_mode == path.lstat().st_mode
+    assert git(back, "status", "--short") == git(ws, "status", "--short")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +54,92 @@ def test_a_look_that_fails_is_done_again_by_whoever_asks_next() -> None:
 
 def test_it_sees_this_very_process() -> None:
     assert census.take()[os.getpid()].identity.lives()
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Whose environments are read."""
+    seen: list[int] = []
+    environ = census.environ
+
+    def read(pid: int) -> bytes:
+        seen.append(pid)
+        return environ(pid)
+
+    monkeypatch.setattr(census, "environ", read)
+    return seen
+
+
+_BECOMES_ANOTHER = (
+    'echo; read line; WINDLASS_RUN=two exec sh -c \'echo; read line; WINDLASS_RUN=six exec "$0"'
+    ' -c "echo; read line"\' sh'
+)
+
+
+def test_an_environment_is_read_once_for_each_program_that_a_process_becomes(
+    reads: list[int],
+) -> None:
+    """Reading it waits for a process that is busy with its memory: measured, half a second."""
+    env = {"PATH": os.environ["PATH"], "WINDLASS_RUN": "one"}
+    with subprocess.Popen(
+        ["sh", "-c", _BECOMES_ANOTHER], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number, mark in enumerate((b"one", b"two", b"six"), 1):
+            assert process.stdout.readline()
+            for _ in range(3):
+                assert census.take()[process.pid].has(b"WINDLASS_RUN=" + mark)
+            assert reads.count(process.pid) == number
+            process.stdin.write(b"\n")
+            process.stdin.flush()
+
+
+def test_the_environment_of_a_fork_is_its_parents_until_it_becomes_another_program(
+    reads: list[int],
+) -> None:
+    program = "( read line; exec sleep 60 ) <&3 & echo $!; wait"
+    with subprocess.Popen(
+        ["sh", "-c", f"exec 3<&0; echo; read line; {program}"],
+        env={"PATH": os.environ["PATH"], "WINDLASS_RUN": "one"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline()
+        census.take()
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        fork = int(process.stdout.readline())
+        assert census.take()[process.pid].has(b"WINDLASS_RUN=one")
+        assert census.take()[fork].has(b"WINDLASS_RUN=one")
+        assert reads.count(process.pid) == 1
+        assert reads.count(fork) == 0
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        # While it is being made another program it has none, and is asked again.
+        until(lambda: census.take()[fork].has(b"WINDLASS_RUN=one") and fork in reads)
+        os.kill(fork, signal.SIGKILL)
+
+
+def test_no_environment_is_read_by_the_number_of_a_thread(reads: list[int]) -> None:
+    """It is that of its process, which may be busy, once for each thread."""
+    over, begun = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        begun.set()
+        over.wait()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        assert begun.wait(10)
+        list(census.newest())
+    finally:
+        over.set()
+        thread.join()
+    assert thread.native_id not in reads
 
 
 _BOX = ("bwrap", "--unshare-user", "--unshare-pid", "--dev-bind", "/", "/", "--proc", "/proc")

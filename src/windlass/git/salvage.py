@@ -2,7 +2,8 @@
 
 The commit's tree: `files/` the work tree byte for byte, `index/` and `stages/` what was staged,
 `nested/` the `.git` folders of nested repositories as tars, `beyond.tar` what lies deeper than the
-system can name and files with more holes than can be written out, `gitdir.tar` the workspace's own
+system can name, files with more holes than can be written out and what is too much for one folder
+of a tree, `gitdir.tar` the workspace's own
 git state, `loose/` and `tags/` objects that only such state names, `windlass.json` the rest. Its
 parents keep every commit alive. It is written in quarantine and referenced last: it is whole or it
 is not there.

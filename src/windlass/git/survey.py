@@ -44,6 +44,8 @@ REBUILDABLE = frozenset(
 )
 _UNSAID = "git does not say in time what is ignored, so nothing counts as ignored"
 _MANY = 200
+_MOST_IN_FOLDER = 50_000
+"""Files of one folder that are kept as files of a tree; the others are in a tar."""
 _NESTED = 200
 """Nested repositories that are asked what they ignore; of more, all is kept."""
 
@@ -114,7 +116,7 @@ def survey(
     kept, refused = _choose(units, size_cap=size_cap, count_cap=count_cap)
     dropped += _described(refused, rules)
     wanted = [entry for entry in entries if entry.path not in ignored or entry.path in kept]
-    files = [entry for entry in wanted if entry.kind in ("file", "link")]
+    files, more = _first_of_each([entry for entry in wanted if entry.kind in ("file", "link")])
     dotgits = [entry for entry in wanted if entry.kind == "dotgit" and not _is_special(entry)]
     holding = names.folders_above(entry.path for entry in files + dotgits)
     folders = [
@@ -127,13 +129,31 @@ def survey(
     return Survey(
         files=files,
         dotgits=dotgits,
-        beyond=[entry.path for entry in wanted if entry.kind == "beyond"],
+        beyond=[entry.path for entry in wanted if entry.kind == "beyond"] + more,
         hollow=[],
         folders=folders,
         empty=[entry.path for entry in folders if entry.path not in holding],
         ignored=kept,
         dropped=dropped,
     )
+
+
+def _first_of_each(files: list[WalkEntry]) -> tuple[list[WalkEntry], list[bytes]]:
+    """The first files of each folder, and the paths of the others where they are very many.
+
+    Git's importer looks through all of a folder for each file that it puts there: for a million in
+    one it takes an hour, and nobody could end their agent so long.
+    """
+    first, more = [], []
+    seen: collections.Counter[bytes] = collections.Counter()
+    for entry in files:
+        folder = entry.path.rpartition(b"/")[0]
+        seen[folder] += 1
+        if seen[folder] > _MOST_IN_FOLDER:
+            more.append(entry.path)
+        else:
+            first.append(entry)
+    return first, more
 
 
 def _is_special(entry: WalkEntry) -> bool:

@@ -1,7 +1,8 @@
 """One look at the processes of this machine: who they are, their parents, their environments.
 
-Of a process in a box no environment is read. That waits for the process, which can have it take
-seconds each time; and a box is a tree that nothing leaves, below a process of ours that says whose.
+To read an environment waits for the process, which can have it take seconds each time. So each is
+read once for each program that a process becomes. Of a process in a box none is: a box is a tree
+that nothing leaves, below a process of ours that says whose.
 
 Owns the reading only. Straight from /proc where there is one, because psutil takes four times as
 long per process, and a stop looks several times at a machine with a thousand of them.
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _DEAD = (b"Z", b"X")
+_CODE, _ENVIRON = slice(23, 25), slice(45, 49)
+"""Among what the system tells of a process after its name: where these begin and end."""
 _MARKS = (b"WINDLASS_SESSION=", b"WINDLASS_RUN=")
 """How the marks in an environment begin that say whose a process is."""
 
@@ -58,6 +61,8 @@ class Descent(NamedTuple):
     parent: int
     start: float
     ended: bool
+    image: tuple[bytes, ...] = ()
+    """Where its program and its environment lie in memory, which another program changes."""
 
 
 class Together:
@@ -109,6 +114,8 @@ def take() -> Mapping[int, ProcessEntry]:
 def _take() -> dict[int, ProcessEntry]:
     looks = ((pid, look(pid)) for pid in sorted(psutil.pids(), reverse=True))
     found = {pid: entry for pid, entry in looks if entry is not None}
+    for pid in _READ.keys() - found.keys():
+        _READ.pop(pid, None)
     for pid, entry in found.items():
         if _is_orphan(entry, found):
             found[pid] = entry._replace(environ=environ(pid))
@@ -137,7 +144,8 @@ def newest(count: int = 64) -> Iterator[ProcessEntry]:
     except (OSError, ValueError, IndexError):
         return
     for pid in range(latest, max(latest - count, 1), -1):
-        if (entry := look(pid)) is not None and not _is_thread(pid):
+        # In this order: a thread's environment is its process', which may be long in coming.
+        if not _is_thread(pid) and (entry := look(pid)) is not None:
             yield entry
 
 
@@ -161,8 +169,30 @@ def look(pid: int) -> ProcessEntry | None:
     if found is None or found.ended:
         return None
     boxed = _is_boxed(pid)
-    said = b"" if boxed else environ(pid)
+    said = b"" if boxed else _read_once(pid, found)
     return ProcessEntry(Identity(pid, found.start), found.parent, said, boxed)
+
+
+_READ: dict[int, tuple[Descent, bytes]] = {}
+"""The environments of those that live, each with what it was read of."""
+
+
+def _read_once(pid: int, now: Descent) -> bytes:
+    """The environment of a process, which is read anew once it has become another program.
+
+    One that was forked and is no other program yet has its parent's, at the same place.
+    """
+    known, above = _READ.get(pid), _READ.get(now.parent)
+    if known is not None and now.image and known[0][1:] == now[1:]:
+        return known[1]
+    if above is not None and now.image and above[0].image == now.image:
+        said = above[1]
+    else:
+        # Read after the look at the image: where that changes in between, it is read once more.
+        said = environ(pid)
+    if said:
+        _READ[pid] = (now, said)
+    return said
 
 
 def _is_boxed(pid: int) -> bool:
@@ -184,10 +214,12 @@ def descent(pid: int) -> Descent | None:
         return _ask_psutil(pid)
     try:
         # The command name may hold spaces and brackets: count from its last bracket.
-        fields = _slurp(f"/proc/{pid}/stat").rpartition(b")")[2].split(None, 20)
+        fields = _slurp(f"/proc/{pid}/stat").rpartition(b")")[2].split()
         # Where only the first thread has ended, the others go on, and it has more than one.
         ended = fields[0] in _DEAD and int(fields[17]) <= 1
-        return Descent(int(fields[1]), int(fields[19]), ended)
+        image = (*fields[_CODE], *fields[_ENVIRON])
+        is_told = b"0" not in image  # not of other users' processes, nor while it is made
+        return Descent(int(fields[1]), int(fields[19]), ended, image if is_told else ())
     except (OSError, IndexError, ValueError):
         return None
 
