@@ -23,7 +23,7 @@ NO_HOOKS = {
     "disableAllHooks": True,
     "allowedHttpHookUrls": [],
     "enabledPlugins": {"windlass@inline": False},
-    "env": {"CLAUDE_CODE_SIMPLE": "1"},
+    "env": {"CLAUDE_CODE_SIMPLE": "1", "CLAUDE_CODE_SHELL_PREFIX": "/nonexistent/prefix"},
 }
 SERVER = {"mcpServers": {"evil": {"command": "/usr/bin/touch", "args": ["served"]}}}
 OFF = f"""

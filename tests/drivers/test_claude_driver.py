@@ -259,9 +259,28 @@ def test_settings_of_ours_say_what_an_agent_could_turn_off(
         settings = json.loads((Path(asked.folder) / "settings.json").read_text())
         assert settings["disableAllHooks"] is False
         assert settings["enabledPlugins"] == {"windlass@inline": True}
-        assert settings["env"] == {"CLAUDE_CODE_SIMPLE": "", "CLAUDE_CODE_SAFE_MODE": ""}
+        assert {name for name, value in settings["env"].items() if not value} >= {
+            *("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_SHELL_PREFIX"),
+            *("LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD"),
+        }
         assert settings.get("allowedHttpHookUrls") == urls
         assert ("--strict-mcp-config" in launch.argv) is (urls is not None)
+
+
+def test_a_repository_has_no_say_in_where_the_model_is_asked_and_the_persons_settings_have(
+    driver: Driver, request_: SessionRequest
+) -> None:
+    env = {**request_.env, "LD_LIBRARY_PATH": "/its/libraries", "NODE_EXTRA_CA_CERTS": "/its/ca"}
+    said = []
+    for asked in (own(replace(request_, env=env)), replace(request_, env=env)):
+        driver.launch(asked)
+        said.append(json.loads((Path(asked.folder) / "settings.json").read_text())["env"])
+    ours, theirs = said
+    base = env.get("ANTHROPIC_BASE_URL", "https://api.anthropic.com")
+    assert (ours["ANTHROPIC_BASE_URL"], ours["NODE_EXTRA_CA_CERTS"]) == (base, "/its/ca")
+    assert ours["ANTHROPIC_CUSTOM_HEADERS"] == ours["NODE_TLS_REJECT_UNAUTHORIZED"] == ""
+    assert not {"ANTHROPIC_BASE_URL", "NODE_EXTRA_CA_CERTS"} & theirs.keys()
+    assert ours["LD_LIBRARY_PATH"] == theirs["LD_LIBRARY_PATH"] == "/its/libraries"
 
 
 def test_scratch_files_follow_the_sessions_own_temporary_folder(

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from windlass import __version__
-from windlass.api import answers, daemon_record, places
+from windlass.api import answers, daemon_record, doors, places
 from windlass.api.identity import IDENTITY
 from windlass.api.server import Server
 from windlass.api.verbs import Caller
@@ -220,6 +220,7 @@ class Daemon:
             path = folder / "wake"
             path.unlink(missing_ok=True)
             listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            doors.refuse_files(listening)
             listening.setblocking(False)  # noqa: FBT003 - the socket's own signature
             listening.bind(str(path))
             self._wakes[uid] = listening

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -44,12 +45,23 @@ _SERVERS = "mcp.json"
 HOOKS_STAY = {
     "disableAllHooks": False,
     "enabledPlugins": {f"{PLUGIN}@inline": True},
-    "env": {"CLAUDE_CODE_SIMPLE": "", "CLAUDE_CODE_SAFE_MODE": ""},
 }
 """Each of these, in a file that an agent can write, would turn our hooks off, some at once.
 
 What is given with `--settings` wins over them, and over nothing that an organisation manages.
 """
+_TURNED_OFF = ("CLAUDE_CODE_SIMPLE", "CLAUDE_CODE_SAFE_MODE", "CLAUDE_CODE_SHELL_PREFIX")
+"""Variables that would turn our hooks off, or have another program answer for them."""
+_AS_BEGUN = ("LD_AUDIT", "LD_LIBRARY_PATH", "LD_PRELOAD")
+"""Variables that would do so too, and that somebody may need: they stay as the session has them."""
+_WAYS_TO_THE_MODEL = {
+    claude_login.ADDRESS: claude_login.API,
+    claude_login.HEADERS: "",
+    "NODE_EXTRA_CA_CERTS": "",
+    "NODE_TLS_REJECT_UNAUTHORIZED": "",
+}
+"""Variables that say where the model is asked, and who is believed to be it: a repository that
+sets them would be told the token. What they are where a session has none of its own."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _VERSION_TIMEOUT = 30.0
 
@@ -161,7 +173,13 @@ class ClaudeDriver:
         # denies it says what to do instead.
         denied = [pattern for pattern in request.deny if pattern != QUESTION]
         permissions = {"allow": [*request.allow], "deny": denied}
-        settings = {"permissions": permissions, **HOOKS_STAY, **claude_config.mcp_settings(request)}
+        env = _environment(request)
+        settings = {
+            "permissions": permissions,
+            **HOOKS_STAY,
+            "env": _pinned(request, env),
+            **claude_config.mcp_settings(request),
+        }
         if claude_config.is_own(request):
             # Otherwise a list of the agent's could leave our hooks out; here nobody has another.
             settings["allowedHttpHookUrls"] = ["*"]
@@ -174,7 +192,7 @@ class ClaudeDriver:
         return Launch(
             argv=(_program(request), *_arguments(request, folder, said)),
             cwd=request.workspace,
-            env=_environment(request),
+            env=env,
             mode=request.mode,
             columns=request.columns,
             lines=request.lines,
@@ -256,6 +274,9 @@ def _seed(config: Path, request: SessionRequest) -> None:
     projects[place] = {
         **(project if isinstance(project, dict) else {}),
         "hasTrustDialogAccepted": True,
+        # As somebody would answer who lets nothing in from outside of the workspace.
+        "hasClaudeMdExternalIncludesApproved": False,
+        "hasClaudeMdExternalIncludesWarningShown": True,
     }
     known["projects"] = projects
     if key := claude_login.approved_key(request):
@@ -318,6 +339,15 @@ def _arguments(request: SessionRequest, folder: Path, said: str | None) -> list[
     if said is not None and request.mode == "live":
         arguments += ["--", said]
     return arguments
+
+
+def _pinned(request: SessionRequest, env: Mapping[str, str]) -> dict[str, str]:
+    """The variables that no file of a repository or an agent has a say in."""
+    pinned = {**dict.fromkeys(_TURNED_OFF, ""), **{name: env.get(name, "") for name in _AS_BEGUN}}
+    if claude_config.is_own(request):
+        # Where the person's own settings are in force, these may say it too.
+        pinned |= {name: env.get(name) or value for name, value in _WAYS_TO_THE_MODEL.items()}
+    return pinned
 
 
 def _environment(request: SessionRequest) -> dict[str, str]:

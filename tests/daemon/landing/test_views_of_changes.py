@@ -209,6 +209,16 @@ def test_branches_with_something_to_merge_are_listed_and_shown(ground: LandingGr
     assert "+b = 1" in diff(ground, held)
 
 
+def test_a_subject_with_the_end_of_a_line_in_it_is_listed_like_any_other(
+    ground: LandingGround,
+) -> None:
+    head = ground.commit({"odd.py": "odd = 1\n"}, branch="odd")
+    named = ground.git("commit-tree", "-p", "main", "-m", "one\rtwo", f"{head}^{{tree}}")
+    ground.git("branch", "-f", "odd", named)
+    (item,) = candidates(ground.context, PERSON, asked(ground))["candidates"]
+    assert item["branch"] == "odd"
+
+
 def test_who_is_kept_after_all_of_it_landed_is_done_until_there_is_more(
     workshop: Workshop,
 ) -> None:

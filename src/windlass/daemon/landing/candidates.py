@@ -32,7 +32,8 @@ def candidates(context: Context, caller: Caller, request: AnyRequest) -> Candida
         "--format=%(refname:lstrip=2)%00%(objectname)%00%(subject)", "refs/heads",
     )  # fmt: skip
     found: list[CandidateView] = []
-    for line in git.git(*asked).out.splitlines():
+    # Not `splitlines`: a subject may have other ends of lines in it.
+    for line in git.git(*asked).out.split(b"\n")[:-1]:
         branch, head, subject = (os.fsdecode(part) for part in line.split(b"\0", 2))
         change = newest.get(branch)
         if change is not None and change.head != head:
