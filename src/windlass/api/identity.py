@@ -8,7 +8,7 @@ from __future__ import annotations
 from windlass import __version__
 from windlass.core.schema import SCHEMA
 
-WIRE = "2efb29d6"
+WIRE = "c1d14907"
 """A digest of every request and reply; a test says which one it has to be."""
 IDENTITY = f"{__version__}+{SCHEMA}.{WIRE}"
 """Two that differ in it understand each other only if the daemon is the newer one."""
