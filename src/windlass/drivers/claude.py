@@ -347,6 +347,9 @@ def _pinned(request: SessionRequest, env: Mapping[str, str]) -> dict[str, str]:
     if claude_config.is_own(request):
         # Where the person's own settings are in force, these may say it too.
         pinned |= {name: env.get(name) or value for name, value in _WAYS_TO_THE_MODEL.items()}
+    if claude_login.is_relayed(request):
+        # The port is not known yet, and there is no token to be told.
+        pinned.pop(claude_login.ADDRESS)
     return pinned
 
 
