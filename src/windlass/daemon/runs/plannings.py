@@ -24,7 +24,6 @@ from windlass.core.board import edits as board_edits
 from windlass.core.board.tasks import COMPLETE, MARKERS, NOT_PLANNED, PENDING
 from windlass.core.errors import Conflict, NotFound
 from windlass.core.events import (
-    JobDone,
     PlanBegun,
     PlanEnded,
     RunWaits,
@@ -41,11 +40,11 @@ from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
 from windlass.daemon.jobs.ledger import Jobs
-from windlass.daemon.kernel import lookup, repos, settings, waits
+from windlass.daemon.kernel import lookup, repos, settings
 from windlass.daemon.kernel.context import Context
 from windlass.daemon.kernel.operations import IntentDraft, Operation
 from windlass.daemon.kernel.running_intents import RunningIntent
-from windlass.daemon.runs import preflight, records, run_roles, task_runs
+from windlass.daemon.runs import preflight, progress, records, run_roles, task_runs
 from windlass.project import plans, step_roles
 from windlass.project.boards import BoardFile
 from windlass.store import jobs as job_rows
@@ -159,15 +158,7 @@ class Plannings:
 
     async def wait(self, caller: Caller, request: PlanWaitRequest) -> PlanView:
         """Tells as soon as something happened that the caller does not know, or it is over."""
-        return await waits.until(
-            self._context,
-            partial(self._context.pools.look, caller, self.look, caller, request),
-            is_over=lambda shown: (
-                bool(shown["events"]) or "after" not in request or shown["is_over"]
-            ),
-            heeds=lambda event: event.kind in _KINDS or event.kind == JobDone.kind,
-            seconds=request.get("seconds"),
-        )
+        return await progress.of(self._context, self.look, caller, request, kinds=_KINDS)
 
 
 def of_task(context: Context, repo: Repo, task: str) -> Job | None:

@@ -12,7 +12,6 @@ from windlass.api.wire.runs import RunsReply, RunsRequest
 from windlass.core.events import (
     BoardHeld,
     ChangeStopped,
-    JobDone,
     RunBegun,
     RunEnded,
     RunSubmitted,
@@ -31,9 +30,9 @@ from windlass.core.runs import run, schedule
 from windlass.core.runs.run_state import RunState
 from windlass.core.runs.schedule import ScheduleState
 from windlass.core.shapes import convert
-from windlass.daemon.kernel import lookup, waits
+from windlass.daemon.kernel import lookup
 from windlass.daemon.kernel.context import Context
-from windlass.daemon.runs import task_runs
+from windlass.daemon.runs import progress, task_runs
 from windlass.store import changes as change_rows
 from windlass.store import jobs as rows
 from windlass.store import rows as agent_rows
@@ -63,15 +62,7 @@ class RunViews:
 
     async def wait(self, caller: Caller, request: RunsRequest) -> RunsReply:
         """Tells as soon as something happened that the caller does not know, or it is over."""
-        return await waits.until(
-            self._context,
-            partial(self._context.pools.look, caller, self.runs, caller, request),
-            is_over=lambda shown: (
-                bool(shown["events"]) or "after" not in request or shown["is_over"]
-            ),
-            heeds=lambda event: event.kind in _KINDS or event.kind == JobDone.kind,
-            seconds=request.get("seconds"),
-        )
+        return await progress.of(self._context, self.runs, caller, request, kinds=_KINDS)
 
 
 def _nothing(at: int, told: list[dict[str, Any]]) -> RunsReply:
